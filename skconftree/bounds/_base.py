@@ -92,7 +92,7 @@ class BaseBound(VersionedState, BaseEstimator):
     uses_delta : bool
         Whether that parameter has an effect, given the values of the others.
     levels : tuple of float
-        Five suitable values of `level_parameter`, from strict to lax, for
+        Five suitable values of `level_parameter`, from strict to permissive, for
         ``param_grid``.
     level_parameter : str
         Name of the parameter that controls the strictness of the bound; usually

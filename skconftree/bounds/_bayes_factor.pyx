@@ -19,8 +19,7 @@ cdef class BayesFactorKernel(EvidenceBound):
     cdef float64_t needed
 
     def __cinit__(
-        self, intp_t n_classes, float64_t delta, float64_t a, float64_t prior_odds,
-        bint chooses,
+        self, intp_t n_classes, float64_t delta, float64_t a, float64_t prior_odds, bint chooses,
     ):
         self.score = DirichletScore(n_classes, a)
         self.log_prior_odds = log(prior_odds)
@@ -130,10 +129,7 @@ class BayesFactorBound(BaseBound):
 
     def _make_kernel(self, criterion, n_classes):
         return BayesFactorKernel(
-            n_classes,
-            self.delta,
-            1.0 / n_classes if self.a is None else self.a,
-            self.prior_odds,
+            n_classes, self.delta, 1.0 / n_classes if self.a is None else self.a, self.prior_odds,
             self.choose == "evidence",
         )
 

@@ -47,8 +47,7 @@ cdef class Chi2Kernel(Bound):
         self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t rank(
-        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
-        float64_t max_rank,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r, float64_t max_rank,
     ) noexcept nogil:
         cdef float64_t factor = 0.0, log_p
         if self.correction == TESTS:

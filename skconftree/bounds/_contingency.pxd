@@ -34,14 +34,14 @@ cdef class Contingency:
     cdef float64_t* memory              # holds the six above, and cells in fewer rows
                                         # or columns than those of the table
     cdef intp_t capacity
-    cdef float64_t* ways                # [2, MAX_COUNTING / 2 + 1] scratch of
+    cdef float64_t* n_ways                # [2, MAX_COUNTING / 2 + 1] scratch of
                                         # too_many_tables(), NULL if no test is exact
-    cdef float64_t[::1] log_factorial   # of small integers, immutable; as `ways`
+    cdef float64_t[::1] log_factorial   # of small integers, immutable; as `n_ways`
 
     # State of an enumeration.
     cdef float64_t log_limit            # tables above it are more likely than the observed
     cdef float64_t tail
-    cdef float64_t enough               # a tail above it need not be exact
+    cdef float64_t max_tail               # a tail above it need not be exact
     cdef intp_t budget                  # a negative budget ends the enumeration
 
     cdef int reserve(self, intp_t r, intp_t k) except -1
@@ -56,8 +56,7 @@ cdef class Contingency:
     cdef float64_t log_fac(self, float64_t count) noexcept nogil
     cdef float64_t capacity_beyond_first(self) noexcept nogil
     cdef bint too_many_tables(
-        self, const float64_t* merged, intp_t n_merged, const float64_t* sums,
-        intp_t n_sums,
+        self, const float64_t* merged, intp_t n_merged, const float64_t* sums, intp_t n_sums,
     ) noexcept nogil
     cdef void enumerate_column(
         self, intp_t c, intp_t z, float64_t rows, float64_t n_remaining, float64_t log_p
@@ -76,15 +75,13 @@ cdef float64_t g_log_pvalue(
 # node are expected to look as good by chance; return the natural logarithm of that number.
 # It is the evidence for a split for every bound, and without one.
 cdef float64_t expect_by_chance(
-    Contingency work, const NodeStats* stats, const float64_t* table, intp_t r,
-    ByChance* result,
+    Contingency work, const NodeStats* stats, const float64_t* table, intp_t r, ByChance* result,
 ) noexcept nogil
 
 # The smallest expected count selects the test, see chi2_pvalue(). A logarithm above
 # max_log_p need not be exact, only above it.
 cdef float64_t chi2_rule_log_pvalue(
-    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
-    float64_t max_log_p,
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind, float64_t max_log_p,
 ) noexcept nogil
 
 # P-values of an array of tables whose last two axes are outcomes and classes.

@@ -1,8 +1,6 @@
 """Tests of independence in r x k tables of counts."""
 
-from libc.math cimport (
-    INFINITY, NAN, erfc, exp, fabs, floor, fmax, fmin, log, log1p, sqrt,
-)
+from libc.math cimport INFINITY, NAN, erfc, exp, fabs, floor, fmax, fmin, log, log1p, sqrt
 from scipy.special.cython_special cimport chdtrc, gammaln
 
 import numpy as np
@@ -24,7 +22,7 @@ cdef enum:
     MAX_CELLS = 4096
     # Additions that may be spent to find out that there are more tables.
     MAX_COUNTING = 400000
-    # Terms of a continued fraction; a few dozen are enough.
+    # Terms of a continued fraction; a few dozen are max_tail.
     MAX_TERMS = 100000
 
 # Logarithms of tables that are equally likely differ by rounding, which grows with the
@@ -37,9 +35,7 @@ cdef float64_t LOG_10 = log(10.0)
 cdef float64_t LARGEST_LOG = 690.0      # numbers above its exponential may not be exact
 
 
-cdef void sort_into(
-    float64_t* out, const float64_t* values, intp_t n
-) noexcept nogil:
+cdef void sort_into(float64_t* out, const float64_t* values, intp_t n) noexcept nogil:
     # In descending order, so that the limits of the enumeration do not depend on the order
     # of outcomes and classes. Large counts first determine more tables at once.
     cdef intp_t i, j
@@ -66,7 +62,7 @@ cdef class Contingency:
             for i in range(FACTORIALS):
                 table[i] = gammaln(i + 1.0)
             self.log_factorial = table
-            self.ways = <float64_t*> self.arena.take(
+            self.n_ways = <float64_t*> self.arena.take(
                 2 * (MAX_COUNTING // 2 + 1), sizeof(float64_t)
             )
 
@@ -74,9 +70,7 @@ cdef class Contingency:
         # Allocate memory for tables with this many outcomes and classes.
         cdef intp_t size = r * k + 2 * r + 4 * k
         if size > self.capacity:
-            self.memory = <float64_t*> self.arena.resize(
-                self.memory, size, sizeof(float64_t)
-            )
+            self.memory = <float64_t*> self.arena.resize(self.memory, size, sizeof(float64_t))
             self.capacity = size
         return 0
 
@@ -212,7 +206,7 @@ cdef class Contingency:
             log_scale + log_observed + EQUALLY_LIKELY + ROUNDING * self.log_fac(self.n)
         )
         self.tail = 0.0
-        self.enough = exp(max_log_p) if max_log_p < 0.0 else INFINITY
+        self.max_tail = exp(max_log_p) if max_log_p < 0.0 else INFINITY
         self.budget = MAX_PREFIXES * min(self.r, SMALL_N_OUTCOMES)
         for i in range(self.k - 1, -1, -1):
             self.rows_from[i] = self.rows_of[i]
@@ -220,21 +214,18 @@ cdef class Contingency:
             if i < self.k - 1:
                 self.rows_from[i] += self.rows_from[i + 1]
                 self.log_fac_from[i] += self.log_fac_from[i + 1]
-        self.enumerate_column(
-            0, 0, self.rows_of[0], self.n - self.remaining[0], log_scale
-        )
-        if self.budget < 0 and not self.tail > self.enough:
+        self.enumerate_column(0, 0, self.rows_of[0], self.n - self.remaining[0], log_scale)
+        if self.budget < 0 and not self.tail > self.max_tail:
             return NAN
         return fmin(1.0, self.tail)
 
     cdef bint too_many_tables(
-        self, const float64_t* merged, intp_t n_merged, const float64_t* sums,
-        intp_t n_sums,
+        self, const float64_t* merged, intp_t n_merged, const float64_t* sums, intp_t n_sums,
     ) noexcept nogil:
         # Counts the tables that remain if one of the margins is merged into two parts of
-        # about equal size, a lower limit that is exact for a margin of two. ways[s] is the
-        # number of ways in which the sums so far put s rows into the first part. More sums
-        # never decrease ways[first], so the count ends early and far from overflow.
+        # about equal size, a lower limit that is exact for a margin of two. n_ways[s] is the
+        # number of n_ways in which the sums so far put s rows into the first part. More sums
+        # never decrease n_ways[first], so the count ends early and far from overflow.
         cdef intp_t c, s, rows, size
         cdef float64_t first = 0.0, largest = 0.0, n_tables = 1.0, window
         cdef float64_t* before
@@ -251,8 +242,8 @@ cdef class Contingency:
         if first * n_sums > MAX_COUNTING:
             return True
         size = <intp_t> first + 1
-        before = self.ways
-        after = self.ways + size
+        before = self.n_ways
+        after = self.n_ways + size
         for s in range(size):
             before[s] = 1.0 if s == 0 else 0.0
         for c in range(n_sums):
@@ -290,7 +281,7 @@ cdef class Contingency:
                 together -= self.log_fac(self.remaining[i])
             if together <= self.log_limit:
                 self.tail += exp(together)
-                if self.tail > self.enough:
+                if self.tail > self.max_tail:
                     self.budget = -1
                 return
             if c == self.k - 1:
@@ -327,10 +318,10 @@ cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil:
         return -0.5 * x
     # two classes and two outcomes: many times faster if x is small
     p = erfc(sqrt(0.5 * x)) if df == 1.0 else chdtrc(df, x)
-    return log(p) if p > SMALL_TAIL else log_far_tail(0.5 * df, 0.5 * x)
+    return log(p) if p > SMALL_TAIL else log_upper_tail(0.5 * df, 0.5 * x)
 
 
-cdef float64_t log_far_tail(float64_t a, float64_t x) noexcept nogil:
+cdef float64_t log_upper_tail(float64_t a, float64_t x) noexcept nogil:
     # Logarithm of the regularized upper incomplete gamma function for x well above a, by
     # Legendre's continued fraction and Lentz' method.
     cdef float64_t b = x + 1.0 - a
@@ -360,8 +351,7 @@ cdef float64_t g_log_pvalue(
 
 
 cdef float64_t expect_by_chance(
-    Contingency work, const NodeStats* stats, const float64_t* table, intp_t r,
-    ByChance* result,
+    Contingency work, const NodeStats* stats, const float64_t* table, intp_t r, ByChance* result,
 ) noexcept nogil:
     # Alpha spending over repeated split attempts at a leaf: attempt j uses the fraction
     # 2 / (j (j + 1)) of delta. `fit` makes a single attempt. A growing leaf of a single
@@ -370,9 +360,7 @@ cdef float64_t expect_by_chance(
     cdef float64_t log_p = g_log_pvalue(work, table, r, stats.n_classes)
     cdef float64_t log_expected = INFINITY
     if log_p == log_p:
-        log_expected = log(attempts * stats.n_varying) + (
-            stats.log_attribute_tests + log_p
-        )
+        log_expected = log(attempts * stats.n_varying) + (stats.log_attribute_tests + log_p)
     result.multiplicity = INFINITY
     if stats.log_attribute_tests < LARGEST_LOG:
         result.multiplicity = attempts * (stats.n_varying * stats.n_attribute_tests)
@@ -381,8 +369,7 @@ cdef float64_t expect_by_chance(
 
 
 cdef float64_t chi2_rule_log_pvalue(
-    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind,
-    float64_t max_log_p,
+    Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind, float64_t max_log_p,
 ) noexcept nogil:
     cdef float64_t df, p, least
     work.load(table, r, k)
@@ -411,9 +398,7 @@ cdef table_pvalues(tables, Independence test, Fisher kind=FREEMAN_HALTON):
             if test == G_TEST:
                 p[i] = exp(g_log_pvalue(work, &counts[i, 0], r, k))
             elif test == CHI2:
-                p[i] = exp(
-                    chi2_rule_log_pvalue(work, &counts[i, 0], r, k, kind, INFINITY)
-                )
+                p[i] = exp(chi2_rule_log_pvalue(work, &counts[i, 0], r, k, kind, INFINITY))
             else:
                 work.load(&counts[i, 0], r, k)
                 if work.degrees_of_freedom() > 0.0:

@@ -86,8 +86,7 @@ cdef class Bound:
     cdef public bint waits_by_gain
 
     cdef float64_t rank(
-        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
-        float64_t max_rank,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r, float64_t max_rank,
     ) noexcept nogil
     # Whether decide() could accept a split with two outcomes whose gain (impurity of the
     # node minus score, per row) is at most `gain`, and at most `lead` above that of the
@@ -95,9 +94,7 @@ cdef class Bound:
     cdef bint may_accept(
         self, const NodeStats* stats, float64_t gain, float64_t lead
     ) noexcept nogil
-    cdef float64_t rank_of_gain(
-        self, const NodeStats* stats, float64_t gain
-    ) noexcept nogil
+    cdef float64_t rank_of_gain(self, const NodeStats* stats, float64_t gain) noexcept nogil
     cdef void node_begin(self, const NodeStats* stats) noexcept nogil
     cdef bint decide(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,

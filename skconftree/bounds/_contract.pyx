@@ -3,11 +3,10 @@
 import numpy as np
 from collections import namedtuple
 from libc.math cimport INFINITY, NAN, log
-from libc.string cimport memset
 
 from skconftree.criteria._criterion import CRITERIA
 from skconftree.criteria._impurity cimport impurity_code
-from skconftree.criteria._score cimport sum_of
+from skconftree.criteria._score cimport stats_of_call, sum_of
 from skconftree.criteria._score import is_integral, raise_undefined
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -56,8 +55,7 @@ cdef class Bound:
         """
 
     cdef float64_t rank(
-        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
-        float64_t max_rank,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r, float64_t max_rank,
     ) noexcept nogil:
         # child_counts is [r, n_classes], of the best split of a feature. The rank must not
         # be NaN. A term that is the same for all features of the node may be omitted.
@@ -68,9 +66,7 @@ cdef class Bound:
     ) noexcept nogil:
         return True
 
-    cdef float64_t rank_of_gain(
-        self, const NodeStats* stats, float64_t gain
-    ) noexcept nogil:
+    cdef float64_t rank_of_gain(self, const NodeStats* stats, float64_t gain) noexcept nogil:
         return 0.0
 
     cdef void node_begin(self, const NodeStats* stats) noexcept nogil:
@@ -88,9 +84,8 @@ cdef class Bound:
         return False
 
     def evaluate(
-        self, children_counts, *, criterion=None, pool=None, n_tests=1, time=None,
-        depth=0, attributes=1, attribute_tests=None, attempt=1, n_fresh=None,
-        runner_up=None,
+        self, children_counts, *, criterion=None, pool=None, n_tests=1, time=None, depth=0,
+        attributes=1, attribute_tests=None, attempt=1, n_fresh=None, runner_up=None,
     ):
         """Decide about one candidate split of a node; see `BaseBound.evaluate`."""
         children = np.ascontiguousarray(children_counts, dtype=np.float64)
@@ -104,9 +99,7 @@ cdef class Bound:
         cdef const float64_t[:, ::1] counts = children
         cdef const float64_t[::1] node = children.sum(axis=0)
         n_children = children.sum(axis=1)
-        weights = np.ascontiguousarray(
-            n_children if pool is None else pool, dtype=np.float64
-        )
+        weights = np.ascontiguousarray(n_children if pool is None else pool, dtype=np.float64)
         if weights.shape != n_children.shape:
             raise ValueError(
                 f"pool must have one weight for each of the {len(n_children)} "
@@ -121,25 +114,21 @@ cdef class Bound:
         cdef Score scores
         cdef bint split
         cdef intp_t z
-        memset(&stats, 0, sizeof(NodeStats))
-        stats.n_classes = children.shape[1]
-        stats.counts = &node[0]
-        stats.n = n_children.sum()
-        stats.pool = weights.sum()
+        stats = stats_of_call(node, n_children.sum(), weights.sum(), is_integral(children))
         if not stats.n > 0 or not stats.pool > 0:
             raise ValueError("children_counts and pool must have positive sums.")
-        stats.n_fresh = stats.n if n_fresh is None else n_fresh
+        if n_fresh is not None:
+            stats.n_fresh = n_fresh
+        if time is not None:
+            stats.time = time
         stats.n_tests = n_tests
-        stats.n_varying = attributes
+        stats.n_varying = stats.n_attributes = attributes
         stats.n_attribute_tests = (
             n_tests / attributes if attribute_tests is None else attribute_tests
         )
         stats.log_attribute_tests = log(stats.n_attribute_tests)
-        stats.time = stats.n if time is None else time
-        stats.n_attributes = attributes
         stats.attempt = attempt
         stats.depth = depth
-        stats.integral = is_integral(children)
         clear_evidence(&evidence)
         evidence.runner_up_score = INFINITY if runner_up is None else runner_up
         evidence.runner_up_feature = -1 if runner_up is None else 1

@@ -13,9 +13,7 @@ cdef enum Heterogeneity:
     DEVIATION   # its square root
 
 
-cdef inline float64_t binary_heterogeneity(
-    Heterogeneity kind, float64_t x
-) noexcept nogil:
+cdef inline float64_t binary_heterogeneity(Heterogeneity kind, float64_t x) noexcept nogil:
     # x <= 1/2 is the probability of the rarer class.
     if x <= 0.0:
         return 0.0
@@ -40,12 +38,8 @@ cdef float64_t tail_quantile(
 
 # More classes: a Beta distribution that has the mean and variance of the heterogeneity
 # divided by its largest value (of its square for DEVIATION).
-cdef float64_t largest_heterogeneity(
-    Heterogeneity kind, intp_t n_classes
-) noexcept nogil
-cdef void match_beta(
-    float64_t mean, float64_t variance, float64_t* p, float64_t* q
-) noexcept nogil
+cdef float64_t largest_heterogeneity(Heterogeneity kind, intp_t n_classes) noexcept nogil
+cdef void match_beta(float64_t mean, float64_t variance, float64_t* p, float64_t* q) noexcept nogil
 cdef float64_t matched_limit(
     Heterogeneity kind, const float64_t* counts, intp_t n_classes, float64_t alpha,
     float64_t delta, bint upper,
@@ -94,9 +88,9 @@ cdef class CredibleFloor(Score):
     cdef float64_t solved_for[2]    # the counts for which node_lower was computed
     cdef float64_t ceiling          # splits above it do not need a closer floor
 
-    cdef bint allocate(self, intp_t capacity) noexcept nogil
-    cdef bint lengthen(self, float64_t** table, intp_t capacity) noexcept nogil
-    cdef bint grow(self, intp_t size) noexcept nogil
+    cdef bint allocate_tables(self, intp_t capacity) noexcept nogil
+    cdef bint resize_table(self, float64_t** table, intp_t capacity) noexcept nogil
+    cdef bint extend_tables(self, intp_t size) noexcept nogil
     cdef float64_t lower(self, const float64_t* counts) noexcept nogil
     cdef float64_t close(self, float64_t n1, float64_t n0) noexcept nogil
     cdef float64_t sharp(self, const float64_t* counts) noexcept nogil
@@ -111,16 +105,12 @@ cdef class CredibleFloor(Score):
         self, const float64_t* counts, float64_t* mean, float64_t* variance
     ) noexcept nogil
     cdef void binary_block(self, const TestBlock* tests, float64_t* out) noexcept nogil
-    cdef void many_class_block(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil
-    cdef void variance_block(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil
+    cdef void many_class_block(self, const TestBlock* tests, float64_t* out) noexcept nogil
+    cdef void variance_block(self, const TestBlock* tests, float64_t* out) noexcept nogil
     cdef float64_t binary_outcomes(
         self, const float64_t* counts, intp_t r, bint closely
     ) noexcept nogil
-    cdef bint no_table(self) noexcept nogil
-    cdef float64_t of_test(
+    cdef bint has_no_table(self) noexcept nogil
+    cdef float64_t of_split(
         self, const float64_t* left, float64_t pool_left, bint closely
     ) noexcept nogil

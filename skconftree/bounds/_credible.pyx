@@ -8,19 +8,13 @@ import numpy as np
 from libc.math cimport INFINITY, exp, fabs, log, log1p, sqrt
 from libc.string cimport memcpy
 from scipy import special
-from scipy.special.cython_special cimport (
-    betainc, betainccinv, betaincinv, betaln, ndtri, psi,
-)
+from scipy.special.cython_special cimport betainc, betainccinv, betaincinv, betaln, ndtri, psi
 
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_counts, check_range
-from skconftree.bounds._contract cimport (
-    IntervalBound, NodeStats, Score, SplitEvidence, TestBlock,
-)
+from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, TestBlock
 from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
-from skconftree.utils._memory cimport (
-    Blocks, release_all, release, resized_array, new_array,
-)
+from skconftree.utils._memory cimport Blocks, release_all, release, resized_array, new_array
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
 # -- Posterior moments and quantiles of the heterogeneity of a node ----------------
@@ -220,9 +214,7 @@ cdef float64_t binary_lower(
     return binary_heterogeneity(kind, x)
 
 
-cdef float64_t largest_heterogeneity(
-    Heterogeneity kind, intp_t n_classes
-) noexcept nogil:
+cdef float64_t largest_heterogeneity(Heterogeneity kind, intp_t n_classes) noexcept nogil:
     cdef float64_t k = n_classes
     return log(k) if kind == ENTROPY else 0.5 * (1.0 - 1.0 / k)
 
@@ -267,7 +259,7 @@ cdef float64_t matched_limit(
 
 
 # -- Certified floors of credible limits, cheap enough for every candidate test ----
-cdef intp_t CHUNK = 65536           # entries filled at a time
+cdef intp_t FILL_SIZE = 65536           # entries filled at a time
 # The posterior mean is below the upper limit for every delta up to MEAN_IS_FLOOR: over all
 # counts, both priors and K = 2, ..., 100 the smallest P(H >= E[H]) is 0.317. For larger
 # delta, the mean minus LOSS (delta - MEAN_IS_FLOOR) / (rows + 1) is below the limit, for
@@ -280,7 +272,7 @@ cdef float64_t ROOT_END = 8.0       # plus z: there the other tail is below 1e-5
 cdef intp_t ENTROPY_CELLS = 4096
 cdef float64_t ENTROPY_END = 0.96   # nearer to a pure node logarithms are more accurate
 # From this shape parameter on, `tail_quantile` improves by less than 0.003 deviations.
-cdef float64_t CLOSE_ENOUGH = 80.0
+cdef float64_t MAX_EXPANSION_SHAPE = 80.0
 
 
 @lru_cache(maxsize=64)
@@ -371,13 +363,13 @@ cdef class CredibleFloor(Score):
         cdef float64_t[::1] excess
         if self.kind != ENTROPY or size <= self.filled:
             return
-        if not self.allocate(size):
+        if not self.allocate_tables(size):
             raise MemoryError()
         class_term = np.asarray(<float64_t[:size]> self.class_term)
         node_term = np.asarray(<float64_t[:size]> self.node_term)
         # In pieces, because full-size temporaries would be the peak memory of a large fit.
-        for first in range(0, size, CHUNK):
-            k = np.arange(first, min(first + CHUNK, size), dtype=np.float64)
+        for first in range(0, size, FILL_SIZE):
+            k = np.arange(first, min(first + FILL_SIZE, size), dtype=np.float64)
             piece = slice(first, first + len(k))
             a = k + self.alpha
             n = k + self.prior_rows
@@ -393,32 +385,28 @@ cdef class CredibleFloor(Score):
         self.filled = size
         self.tabulated = True
 
-    cdef bint allocate(self, intp_t capacity) noexcept nogil:
+    cdef bint allocate_tables(self, intp_t capacity) noexcept nogil:
         if not (
-            self.lengthen(&self.class_term, capacity)
-            and self.lengthen(&self.node_term, capacity)
-            and (self.n_classes <= 2 or self.lengthen(&self.excess, capacity))
+            self.resize_table(&self.class_term, capacity)
+            and self.resize_table(&self.node_term, capacity)
+            and (self.n_classes <= 2 or self.resize_table(&self.excess, capacity))
         ):
             return False
         self.capacity = capacity
         return True
 
-    cdef bint lengthen(self, float64_t** table, intp_t capacity) noexcept nogil:
-        cdef void* longer = resized_array(
-            &self.blocks, table[0], capacity, sizeof(float64_t)
-        )
+    cdef bint resize_table(self, float64_t** table, intp_t capacity) noexcept nogil:
+        cdef void* longer = resized_array(&self.blocks, table[0], capacity, sizeof(float64_t))
         if longer == NULL:
             return False
         table[0] = <float64_t*> longer
         return True
 
-    cdef bint grow(self, intp_t size) noexcept nogil:
+    cdef bint extend_tables(self, intp_t size) noexcept nogil:
         # Extend the tables to `size`; False if there is not enough memory.
         cdef float64_t a
         cdef intp_t k
-        if size >= self.capacity and not self.allocate(
-            max(size + 1, 2 * self.capacity)
-        ):
+        if size >= self.capacity and not self.allocate_tables(max(size + 1, 2 * self.capacity)):
             return False
         for k in range(self.filled, size + 1):
             a = k + self.alpha
@@ -442,7 +430,7 @@ cdef class CredibleFloor(Score):
         self.pool = stats.pool
         self.tabulated = (
             self.kind == ENTROPY and stats.integral and stats.n < TABLE_LIMIT
-            and self.grow(<intp_t> stats.n)
+            and self.extend_tables(<intp_t> stats.n)
         )
         if self.n_classes == 2:
             self.ceiling = self.pool * self.lower(self.counts)
@@ -450,9 +438,7 @@ cdef class CredibleFloor(Score):
     cdef float64_t lower(self, const float64_t* counts) noexcept nogil:
         # Lower limit of a node, cached because a tree computes it twice for each node.
         if self.n_classes > 2:
-            return matched_limit(
-                self.kind, counts, self.n_classes, self.alpha, self.delta, False
-            )
+            return matched_limit(self.kind, counts, self.n_classes, self.alpha, self.delta, False)
         if counts[0] != self.solved_for[0] or counts[1] != self.solved_for[1]:
             self.solved_for[0] = counts[0]
             self.solved_for[1] = counts[1]
@@ -475,9 +461,7 @@ cdef class CredibleFloor(Score):
     cdef float64_t phi(self, float64_t count) noexcept nogil:
         return self.phi_of(count)
 
-    cdef inline float64_t mean_from_sum(
-        self, float64_t total, float64_t n
-    ) noexcept nogil:
+    cdef inline float64_t mean_from_sum(self, float64_t total, float64_t n) noexcept nogil:
         # Shifted posterior mean from the sum of phi over the classes. For the standard
         # deviation it is the square root of the mean variance, which is above the mean
         # deviation and below the limit, because both limits are roots too.
@@ -494,17 +478,13 @@ cdef class CredibleFloor(Score):
             mean = self.entropy_term(n) - total / a
         return mean if mean > 0.0 else 0.0
 
-    cdef inline float64_t binary_floor(
-        self, float64_t n1, float64_t n0
-    ) noexcept nogil:
+    cdef inline float64_t binary_floor(self, float64_t n1, float64_t n0) noexcept nogil:
         cdef float64_t a, b
         if self.kind == ENTROPY:
             return self.mean_from_sum(self.phi_of(n1) + self.phi_of(n0), n1 + n0)
         a = n1 + self.alpha
         b = n0 + self.alpha
-        a = max(a * b - self.loss * (a + b), 0.0) / (
-            (a + b) * (a + b + 1.0 - self.gain)
-        )
+        a = max(a * b - self.loss * (a + b), 0.0) / ((a + b) * (a + b + 1.0 - self.gain))
         return a if self.kind == VARIANCE else sqrt(a)
 
     cdef float64_t floor(self, const float64_t* counts) noexcept nogil:
@@ -530,31 +510,25 @@ cdef class CredibleFloor(Score):
         else:
             self.many_class_block(tests, out)
 
-    cdef void binary_block(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil:
+    cdef void binary_block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         # The second floor is computed for candidates that could be the split and are not
         # yet worse than the floor of another one. The smallest floor of a feature is then
         # close, which suffices to decide whether the feature can have the split.
         cdef intp_t i
-        cdef bint close_first = self.no_table()
+        cdef bint close_first = self.has_no_table()
         if self.kind != ENTROPY:
             self.variance_block(tests, out)
         else:
             for i in range(tests.size):
-                out[i] = self.of_test(
-                    tests.left + 2 * i, tests.pool_left[i], close_first
-                )
+                out[i] = self.of_split(tests.left + 2 * i, tests.pool_left[i], close_first)
         for i in range(tests.size):
             if out[i] <= self.ceiling:
-                out[i] = max(out[i], self.of_test(
+                out[i] = max(out[i], self.of_split(
                     tests.left + 2 * i, tests.pool_left[i], not close_first
                 ))
                 self.ceiling = min(self.ceiling, out[i])
 
-    cdef void variance_block(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil:
+    cdef void variance_block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         # `binary_floor` of both children. Nearly all candidate splits of a tree are
         # discarded here; local variables save 15% of the time of its fit.
         cdef float64_t class_1 = self.counts[1] + 2.0 * self.alpha
@@ -578,11 +552,11 @@ cdef class CredibleFloor(Score):
                 right = sqrt(right)
             out[i] = tests.pool_left[i] * left + (pool - tests.pool_left[i]) * right
 
-    cdef inline bint no_table(self) noexcept nogil:
+    cdef inline bint has_no_table(self) noexcept nogil:
         # Without tables, `close` is the cheaper one of the two floors.
         return self.kind == ENTROPY and not self.tabulated
 
-    cdef inline float64_t of_test(
+    cdef inline float64_t of_split(
         self, const float64_t* left, float64_t pool_left, bint closely
     ) noexcept nogil:
         cdef float64_t n1 = self.counts[0] - left[0]
@@ -595,9 +569,7 @@ cdef class CredibleFloor(Score):
             self.pool - pool_left
         ) * self.binary_floor(n1, n0)
 
-    cdef void many_class_block(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil:
+    cdef void many_class_block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef intp_t k = self.n_classes
         cdef const float64_t* left
@@ -623,11 +595,9 @@ cdef class CredibleFloor(Score):
         if self.pool != self.n:
             return 0.0
         if self.n_classes == 2:
-            total = self.binary_outcomes(counts, r, self.no_table())
+            total = self.binary_outcomes(counts, r, self.has_no_table())
             if total <= self.ceiling:
-                total = max(
-                    total, self.binary_outcomes(counts, r, not self.no_table())
-                )
+                total = max(total, self.binary_outcomes(counts, r, not self.has_no_table()))
                 self.ceiling = min(self.ceiling, total)
             return total
         for z in range(r):
@@ -730,7 +700,7 @@ cdef class CredibleFloor(Score):
         r = sqrt((n + 1.0) / (p * q))
         x = self.z + (q - p) * r / (3.0 * (n + 2.0)) * self.skewness_factor
         x = mean + (x - self.slack / m - 1e-6) / (n * r)
-        if m < CLOSE_ENOUGH and self.expands(m):
+        if m < MAX_EXPANSION_SHAPE and self.expands(m):
             mean = tail_quantile(p, q, self.z, &margin)
             x = max(x, 1.0 / (1.0 + exp(margin - mean)))
         if not x > 0.0:
@@ -766,8 +736,8 @@ cdef class CredibleFloor(Score):
 CRITERIA = ("entropy", "gini", "kearns_mansour")
 PRIORS = ("uniform", "perks")
 
-cdef intp_t MEMO_START = 1 << 10
-cdef intp_t MEMO_LIMIT = 1 << 18
+cdef intp_t MIN_MEMO_SIZE = 1 << 10
+cdef intp_t MAX_MEMO_SIZE = 1 << 18
 
 
 cdef struct Memo:
@@ -809,7 +779,7 @@ cdef class CredibleKernel(IntervalBound):
     def __dealloc__(self):
         release_all(&self.blocks)
 
-    cdef void forget(self) noexcept nogil:
+    cdef void clear_memo(self) noexcept nogil:
         cdef intp_t i
         for i in range(self.memo_size):
             self.memo[i].smaller = -1.0
@@ -835,22 +805,22 @@ cdef class CredibleKernel(IntervalBound):
         # Keep the memo at most half full: double it, or clear it at its limit.
         cdef Memo* old = self.memo
         cdef intp_t old_size = self.memo_size
-        cdef intp_t size = 2 * old_size if old_size > 0 else MEMO_START
+        cdef intp_t size = 2 * old_size if old_size > 0 else MIN_MEMO_SIZE
         cdef Memo* block
         cdef intp_t i
         if 2 * self.memo_used < old_size:
             return True
-        if size > MEMO_LIMIT:
-            self.forget()
+        if size > MAX_MEMO_SIZE:
+            self.clear_memo()
             return True
         block = <Memo*> new_array(&self.blocks, size, sizeof(Memo), False)
         if block == NULL:
             if old_size > 0:
-                self.forget()
+                self.clear_memo()
             return old_size > 0
         self.memo = block
         self.memo_size = size
-        self.forget()
+        self.clear_memo()
         for i in range(old_size):
             if old[i].smaller >= 0.0:
                 self.lookup(old[i].larger, old[i].smaller)[0] = old[i]
@@ -863,9 +833,7 @@ cdef class CredibleKernel(IntervalBound):
         cdef Memo* entry
         if self.n_classes > 2:
             self.n_solves += 1
-            return matched_limit(
-                self.kind, counts, self.n_classes, self.alpha, self.delta, True
-            )
+            return matched_limit(self.kind, counts, self.n_classes, self.alpha, self.delta, True)
         larger = max(counts[0], counts[1])
         smaller = min(counts[0], counts[1])
         if not self.ensure_capacity():
@@ -880,9 +848,7 @@ cdef class CredibleKernel(IntervalBound):
 
     cdef float64_t solve(self, float64_t larger, float64_t smaller) noexcept nogil:
         self.n_solves += 1
-        return binary_upper(
-            self.kind, larger + self.alpha, smaller + self.alpha, self.delta
-        )
+        return binary_upper(self.kind, larger + self.alpha, smaller + self.alpha, self.delta)
 
     cdef void node_begin(self, const NodeStats* stats) noexcept nogil:
         self.limit = stats.pool * self.floor.lower(stats.counts)
@@ -917,8 +883,7 @@ cdef class CredibleKernel(IntervalBound):
                 if self.n_classes > 2:
                     for upper in range(2):
                         out[upper, i] = matched_limit(
-                            self.kind, &rows[i, 0], self.n_classes, self.alpha, tails[i],
-                            upper,
+                            self.kind, &rows[i, 0], self.n_classes, self.alpha, tails[i], upper,
                         )
                 else:
                     a = max(rows[i, 0], rows[i, 1]) + self.alpha
@@ -928,9 +893,7 @@ cdef class CredibleKernel(IntervalBound):
         return np.asarray(out[0]), np.asarray(out[1])
 
 
-def credible_interval(
-    counts, delta=0.05, *, criterion="entropy", prior="uniform"
-):
+def credible_interval(counts, delta=0.05, *, criterion="entropy", prior="uniform"):
     """Credible limits of the heterogeneity (impurity) of a node.
 
     The class probabilities of the node have a Dirichlet posterior: the prior plus the

@@ -22,8 +22,7 @@ cdef float64_t log_over(float64_t x, float64_t delta) noexcept nogil:
 
 
 cdef float64_t deviation(
-    Impurity criterion, float64_t m, float64_t delta, float64_t k, float64_t r,
-    bint tight,
+    Impurity criterion, float64_t m, float64_t delta, float64_t k, float64_t r, bint tight,
 ) noexcept nogil:
     # Confidence radius of the conditional impurity of one split, estimated from m rows:
     # with probability 1 - delta, the true impurity is within this radius. McDiarmid's
@@ -62,9 +61,7 @@ cdef float64_t practical(
     float64_t n_attributes, float64_t c,
 ) noexcept nogil:
     # The root has h = 1 here. A sum of logarithms, because the product could lose digits.
-    cdef float64_t inside = (
-        2.0 * log(m) + 2.0 * log(depth + 1.0) + log(time) + log(n_attributes)
-    )
+    cdef float64_t inside = (2.0 * log(m) + 2.0 * log(depth + 1.0) + log(time) + log(n_attributes))
     cdef float64_t out = c * sqrt(fmax(inside, 0.0) / m)
     return out * log(m) if criterion == ENTROPY else out
 
@@ -77,9 +74,7 @@ cdef class DeRosaKernel(RaceBound):
     cdef bint is_anytime
     cdef float64_t c
 
-    def __init__(
-        self, criterion, n_classes, delta, form, c, against_no_split, tie_threshold
-    ):
+    def __init__(self, criterion, n_classes, delta, form, c, against_no_split, tie_threshold):
         super().__init__(
             criterion, n_classes, delta, 1.0 if form == "practical" else 2.0,
             against_no_split, tie_threshold,
@@ -221,13 +216,7 @@ class DeRosaBound(BaseBound):
     }
 
     def __init__(
-        self,
-        delta=0.05,
-        *,
-        form="practical",
-        c=0.1,
-        against="runner_up",
-        tie_threshold=0.0,
+        self, delta=0.05, *, form="practical", c=0.1, against="runner_up", tie_threshold=0.0,
     ):
         self.delta = delta
         self.form = form
@@ -247,7 +236,7 @@ class DeRosaBound(BaseBound):
 
     @property
     def levels(self):
-        """Values of `level_parameter`, from strict to lax."""
+        """Values of `level_parameter`, from strict to permissive."""
         if self.uses_delta:
             return (0.001, 0.01, 0.05, 0.2, 0.5)
         return (1.0, 0.3, 0.1, 0.03, 0.01)
@@ -259,9 +248,7 @@ class DeRosaBound(BaseBound):
         )
 
 
-def derosa_radius(
-    n, delta, *, criterion="gini", n_classes=2, n_outcomes=2, form="tight"
-):
+def derosa_radius(n, delta, *, criterion="gini", n_classes=2, n_outcomes=2, form="tight"):
     """Confidence radius of the estimated impurity of one split.
 
     With probability at least ``1 - delta``, the conditional impurity of a fixed split,
@@ -319,8 +306,7 @@ def derosa_radius(
     check_choice("form", form, ("tight", "paper"))
     cdef bint tight = form == "tight"
     table, shape = broadcast_table(
-        check_range("n", n, 1, np.inf, closed="left"),
-        check_range("delta", delta, 0, 1),
+        check_range("n", n, 1, np.inf, closed="left"), check_range("delta", delta, 0, 1),
         check_range("n_classes", n_classes, 2, np.inf, closed="left"),
         check_range("n_outcomes", n_outcomes, 2, np.inf, closed="left"),
     )
@@ -328,9 +314,7 @@ def derosa_radius(
     cdef float64_t[::1] out = np.empty(flat.shape[1])
     cdef intp_t i
     for i in range(flat.shape[1]):
-        out[i] = deviation(
-            code, flat[0, i], flat[1, i], flat[2, i], flat[3, i], tight
-        )
+        out[i] = deviation(code, flat[0, i], flat[1, i], flat[2, i], flat[3, i], tight)
     return np.asarray(out).reshape(shape)[()]
 
 
@@ -393,8 +377,7 @@ def derosa_share(
     check_choice("form", form, ("tight", "paper", "anytime"))
     cdef bint anytime = form == "anytime"
     table, shape = broadcast_table(
-        check_range("delta", delta, 0, 1),
-        check_range("n", n, 1, np.inf, closed="left"),
+        check_range("delta", delta, 0, 1), check_range("n", n, 1, np.inf, closed="left"),
         check_range("depth", depth, 0, np.inf, closed="left"),
         check_range("time", time, 1, np.inf, closed="left"),
         check_range("n_attributes", n_attributes, 1, np.inf, closed="left"),
@@ -412,9 +395,7 @@ def derosa_share(
     return np.asarray(out).reshape(shape)[()]
 
 
-def derosa_practical_radius(
-    n, *, time, n_attributes, depth=0, c=0.1, criterion="gini"
-):
+def derosa_practical_radius(n, *, time, n_attributes, depth=0, c=0.1, criterion="gini"):
     """Heuristic radius of the published C-Tree experiments.
 
     Parameters
@@ -470,7 +451,5 @@ def derosa_practical_radius(
     cdef float64_t[::1] out = np.empty(flat.shape[1])
     cdef intp_t i
     for i in range(flat.shape[1]):
-        out[i] = practical(
-            code, flat[0, i], flat[1, i], flat[2, i], flat[3, i], flat[4, i]
-        )
+        out[i] = practical(code, flat[0, i], flat[1, i], flat[2, i], flat[3, i], flat[4, i])
     return np.asarray(out).reshape(shape)[()]

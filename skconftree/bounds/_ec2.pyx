@@ -122,9 +122,7 @@ cdef float64_t cut_beyond_chance(
     return surplus
 
 
-cdef float64_t edges_of_noise(
-    const float64_t* node, intp_t k, float64_t alpha
-) noexcept nogil:
+cdef float64_t edges_of_noise(const float64_t* node, intp_t k, float64_t alpha) noexcept nogil:
     # Expected number of edges if all rows have the same class and a label is wrong with
     # probability alpha, then any other class. Two labels are equal if both are correct, or
     # both have the same wrong class.
@@ -133,8 +131,7 @@ cdef float64_t edges_of_noise(
 
 
 cdef float64_t stopping_confidence(
-    const float64_t* table, const float64_t* node, intp_t r, intp_t k,
-    float64_t depth, Rule rule,
+    const float64_t* table, const float64_t* node, intp_t r, intp_t k, float64_t depth, Rule rule,
 ) noexcept nogil:
     # delta of the stopping rule: the confidence that the split cuts more edges than noise
     # has cut by mistake on the path, or than chance cuts.
@@ -346,9 +343,7 @@ def ec2_score(tables, *, normalize=True):
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t k = tables.shape[tables.ndim - 1]
     cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
-    cdef const float64_t[:, ::1] node = np.ascontiguousarray(
-        tables.sum(axis=-2)
-    ).reshape(-1, k)
+    cdef const float64_t[:, ::1] node = np.ascontiguousarray(tables.sum(axis=-2)).reshape(-1, k)
     out = np.empty(counts.shape[0])
     cdef float64_t[::1] score = out
     cdef intp_t i
@@ -430,29 +425,19 @@ def ec2_confidence(
         )
     depth = check_range("depth", depth, 0, np.inf, closed="left")
     noise = check_range("noise", noise, 0, 1, closed="left")
-    shape = np.broadcast_shapes(
-        tables.shape[: tables.ndim - 2], depth.shape, noise.shape
-    )
+    shape = np.broadcast_shapes(tables.shape[: tables.ndim - 2], depth.shape, noise.shape)
     tables = np.ascontiguousarray(np.broadcast_to(tables, (*shape, r, k)))
     cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * k)
-    cdef const float64_t[:, ::1] node = np.ascontiguousarray(
-        tables.sum(axis=-2)
-    ).reshape(-1, k)
-    cdef const float64_t[::1] made = np.ascontiguousarray(
-        np.broadcast_to(depth, shape)
-    ).ravel()
-    cdef const float64_t[::1] alpha = np.ascontiguousarray(
-        np.broadcast_to(noise, shape)
-    ).ravel()
+    cdef const float64_t[:, ::1] node = np.ascontiguousarray(tables.sum(axis=-2)).reshape(-1, k)
+    cdef const float64_t[::1] depths = np.ascontiguousarray(np.broadcast_to(depth, shape)).ravel()
+    cdef const float64_t[::1] alpha = np.ascontiguousarray(np.broadcast_to(noise, shape)).ravel()
     out = np.empty(counts.shape[0])
     cdef float64_t[::1] confidence = out
     cdef intp_t i
     with nogil:
         for i in range(counts.shape[0]):
             rule.noise = alpha[i]
-            confidence[i] = stopping_confidence(
-                &counts[i, 0], &node[i, 0], r, k, made[i], rule
-            )
+            confidence[i] = stopping_confidence(&counts[i, 0], &node[i, 0], r, k, depths[i], rule)
     return out.reshape(shape)[()]
 
 

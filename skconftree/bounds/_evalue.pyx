@@ -21,8 +21,7 @@ cdef class EValueKernel(EvidenceBound):
     cdef bint per_path
 
     def __cinit__(
-        self, intp_t n_classes, float64_t delta, float64_t a, bint per_path,
-        bint chooses,
+        self, intp_t n_classes, float64_t delta, float64_t a, bint per_path, bint chooses,
     ):
         self.score = DirichletScore(n_classes, a)
         self.delta = delta

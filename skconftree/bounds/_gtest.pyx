@@ -35,18 +35,13 @@ cdef class GTestKernel(Bound):
         self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t rank(
-        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
-        float64_t max_rank,
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r, float64_t max_rank,
     ) noexcept nogil:
         # Logarithm of the number expected by chance, without the number of features.
-        cdef float64_t log_p = g_log_pvalue(
-            self.work, child_counts, r, stats.n_classes
-        )
+        cdef float64_t log_p = g_log_pvalue(self.work, child_counts, r, stats.n_classes)
         return stats.log_attribute_tests + log_p if log_p == log_p else INFINITY
 
-    cdef float64_t rank_of_gain(
-        self, const NodeStats* stats, float64_t gain
-    ) noexcept nogil:
+    cdef float64_t rank_of_gain(self, const NodeStats* stats, float64_t gain) noexcept nogil:
         cdef float64_t df = -1.0
         cdef intp_t c
         for c in range(stats.n_classes):
@@ -83,7 +78,7 @@ class GTestBound(BaseBound):
     over the life of the leaf. In a forest the limit is ``2 delta / (j (j + 1))``.
 
     A `delta` of 0.05 is a strict test. A missed split usually costs more accuracy than
-    a false one. If a pruning follows, lax values around 1 or 2 are therefore suitable.
+    a false one. If a pruning follows, permissive values around 1 or 2 are therefore suitable.
 
     Parameters
     ----------
@@ -143,9 +138,7 @@ class GTestBound(BaseBound):
     statistic_name = "expected by chance"
     smaller_is_stronger = True
     levels = (0.05, 0.3, 1.0, 3.0, 10.0)
-    _parameter_constraints: dict = {
-        "delta": [Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints: dict = {"delta": [Interval(Real, 0, None, closed="neither")]}
 
     def __init__(self, delta=1.0):
         self.delta = delta

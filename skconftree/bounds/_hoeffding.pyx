@@ -27,18 +27,11 @@ cdef class HoeffdingRace(RaceBound):
     cdef public float64_t value_range
     cdef float64_t scale        # value_range * sqrt(ln(1 / delta) / 2)
 
-    def __init__(
-        self, criterion, n_classes, delta, factor, against_no_split, tie_threshold
-    ):
-        super().__init__(
-            criterion, n_classes, delta, factor, against_no_split, tie_threshold
-        )
-        if against_no_split:
-            self.value_range = largest_impurity(self.impurity, n_classes)
-        elif self.impurity == GINI or self.impurity == ERROR:
+    def __init__(self, criterion, n_classes, delta, factor, against_no_split, tie_threshold):
+        super().__init__(criterion, n_classes, delta, factor, against_no_split, tie_threshold)
+        self.value_range = largest_impurity(self.impurity, n_classes)
+        if not against_no_split and self.impurity in (GINI, ERROR):
             self.value_range = 1.0
-        else:
-            self.value_range = largest_impurity(self.impurity, n_classes)
         self.scale = self.value_range * sqrt(-0.5 * log(self.delta))
         self.waits_by_gain = True
 
@@ -96,9 +89,7 @@ cdef class HoeffdingLimits(Score):
     def __cinit__(self, n_classes, *args):
         self.n_classes = n_classes
         self.arena = Arena()
-        self.right = <float64_t*> self.arena.take_zeros(
-            self.n_classes, sizeof(float64_t)
-        )
+        self.right = <float64_t*> self.arena.take_zeros(self.n_classes, sizeof(float64_t))
 
     def __init__(self, n_classes, criterion, delta, factor):
         self.impurity = <Impurity> impurity_code(criterion)
@@ -133,9 +124,7 @@ cdef class HoeffdingLimits(Score):
         for i in range(tests.size):
             for c in range(k):
                 self.right[c] = self.counts[c] - tests.left[k * i + c]
-            out[i] = tests.pool_left[i] * self.limit(
-                tests.left + k * i, tests.n_left[i], 1.0
-            )
+            out[i] = tests.pool_left[i] * self.limit(tests.left + k * i, tests.n_left[i], 1.0)
             out[i] += (self.pool - tests.pool_left[i]) * self.limit(
                 self.right, self.n - tests.n_left[i], 1.0
             )
@@ -309,13 +298,7 @@ class HoeffdingBound(BaseBound):
     }
 
     def __init__(
-        self,
-        delta=1e-7,
-        *,
-        against="runner_up",
-        variant="gain",
-        factor=1.0,
-        tie_threshold=0.0,
+        self, delta=1e-7, *, against="runner_up", variant="gain", factor=1.0, tie_threshold=0.0,
     ):
         self.delta = delta
         self.against = against

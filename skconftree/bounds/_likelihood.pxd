@@ -17,16 +17,12 @@ cdef class DirichletScore(Score):
     cdef intp_t table_size              # 0 until reserve()
     cdef bint tabulated                 # every count of the node is in the tables
 
-    cdef void block_of_whole_counts(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil
+    cdef void block_of_integers(self, const TestBlock* tests, float64_t* out) noexcept nogil
     cdef float64_t total(self, float64_t n) noexcept nogil
     cdef float64_t log_likelihood(self, const float64_t* counts) noexcept nogil
 
 
-cdef float64_t largest_log_likelihood(
-    const float64_t* counts, intp_t n_classes
-) noexcept nogil
+cdef float64_t largest_log_likelihood(const float64_t* counts, intp_t n_classes) noexcept nogil
 
 # Of each table of counts, the log likelihood of the split, minus that of its node: for one
 # class distribution from the prior, or the best one.

@@ -96,7 +96,7 @@ cdef class DirichletScore(Score):
         cdef float64_t phis
         cdef const float64_t* left
         if self.tabulated:
-            self.block_of_whole_counts(tests, out)
+            self.block_of_integers(tests, out)
             return
         for i in range(tests.size):
             if tests.phi_left != NULL:
@@ -112,9 +112,7 @@ cdef class DirichletScore(Score):
                 - phis
             )
 
-    cdef void block_of_whole_counts(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil:
+    cdef void block_of_integers(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         cdef const float64_t* class_term = &self.class_terms[0]
         cdef const float64_t* total_term = &self.total_terms[0]
         cdef const float64_t* node = &self.node_counts[0]
@@ -149,9 +147,7 @@ cdef class DirichletScore(Score):
                 count = <intp_t> tests.n_left[i]
                 out[i] = total_term[count] + total_term[n - count] - phis
 
-    cdef float64_t outcomes(
-        self, const float64_t* counts, intp_t r
-    ) noexcept nogil:
+    cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         cdef intp_t z
         cdef float64_t out = 0.0
         for z in range(r):
@@ -167,9 +163,7 @@ cdef class DirichletScore(Score):
         return out - self.total(n)
 
 
-cdef float64_t largest_log_likelihood(
-    const float64_t* counts, intp_t n_classes
-) noexcept nogil:
+cdef float64_t largest_log_likelihood(const float64_t* counts, intp_t n_classes) noexcept nogil:
     # log L0: likelihood of the labels under the class distribution that maximizes it.
     cdef intp_t c
     cdef float64_t n = sum_of(counts, n_classes)
@@ -184,9 +178,7 @@ cdef log_likelihood_ratio(tables, DirichletScore score, bint to_best):
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t K = score.n_classes
     cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * K)
-    cdef const float64_t[:, ::1] node = np.ascontiguousarray(
-        tables.sum(axis=-2)
-    ).reshape(-1, K)
+    cdef const float64_t[:, ::1] node = np.ascontiguousarray(tables.sum(axis=-2)).reshape(-1, K)
     out = np.empty(counts.shape[0])
     cdef float64_t[::1] log_ratio = out
     cdef intp_t i

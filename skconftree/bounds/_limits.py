@@ -24,7 +24,7 @@ from ._credible import PRIORS
 # Above it, a normal approximation with a correction for skewness is exact, while
 # SciPy's quantile loses accuracy: it is off by tens of standard deviations at 1e13, NaN
 # at 1e16.
-MANY = 1e8
+LARGE_COUNT = 1e8
 
 
 def beta_lower(a, b, delta):
@@ -41,13 +41,15 @@ def _beta_point(a, b, delta, inverse, tail, sign):
     # The quantile whose lower (sign 1) or upper (-1) tail has the probability `delta`.
     a, b, delta = np.broadcast_arrays(a, b, delta)
     x = np.asarray(inverse(a, b, delta))
-    many = (a > MANY) & (b > MANY)
-    if many.any():
-        x[many] = _normal_point(sign * ndtri(delta[many]), a[many], b[many])
-    lost = np.isnan(x)  # happens for some delta below 1e-100
-    if lost.any():
-        a, b, delta = a[lost], b[lost], delta[lost]
-        x[lost] = _bisected(lambda x: sign * (tail(a, b, x) - delta) < 0.0, len(a))
+    is_large = (a > LARGE_COUNT) & (b > LARGE_COUNT)
+    if is_large.any():
+        x[is_large] = _normal_point(
+            sign * ndtri(delta[is_large]), a[is_large], b[is_large]
+        )
+    is_nan = np.isnan(x)  # happens for some delta below 1e-100
+    if is_nan.any():
+        a, b, delta = a[is_nan], b[is_nan], delta[is_nan]
+        x[is_nan] = _bisected(lambda x: sign * (tail(a, b, x) - delta) < 0.0, len(a))
     return x
 
 
@@ -195,30 +197,36 @@ def confidence_sequence(
         raise ValueError(f"a must be one number. Got an array of shape {a.shape}.")
     total = counts.sum(-1, keepdims=True)
     shape = np.broadcast_shapes(counts.shape, alpha.shape)
-    hits = np.broadcast_to(counts, shape)
-    misses = np.broadcast_to(total - counts, shape)
-    least = betaln(hits + a, misses + a) - betaln(a, a) + np.log(alpha)
-    center = hits / np.maximum(hits + misses, np.finfo(float).tiny)
+    counts_of_class = np.broadcast_to(counts, shape)
+    other_counts = np.broadcast_to(total - counts, shape)
+    least = betaln(counts_of_class + a, other_counts + a) - betaln(a, a) + np.log(alpha)
+    center = counts_of_class / np.maximum(
+        counts_of_class + other_counts, np.finfo(float).tiny
+    )
 
     def limit(outside):
         # Bisection between a point outside of the limits and the observed share.
         inside = center
         for _ in range(BISECTION_STEPS):
             middle = (inside + outside) / 2.0
-            likely = xlogy(hits, middle) + xlog1py(misses, -middle) > least
+            likely = (
+                xlogy(counts_of_class, middle) + xlog1py(other_counts, -middle) > least
+            )
             inside = np.where(likely, middle, inside)
             outside = np.where(likely, outside, middle)
         return outside
 
-    low = np.where(hits > 0, limit(np.zeros(shape)), 0.0)
-    high = np.where(misses > 0, limit(np.ones(shape)), 1.0)
+    low = np.where(counts_of_class > 0, limit(np.zeros(shape)), 0.0)
+    high = np.where(other_counts > 0, limit(np.ones(shape)), 1.0)
     return np.stack([low, high], axis=-1)
 
 
-NODES, SHARES = np.polynomial.legendre.leggauss(64)  # Gauss-Legendre quadrature
-NODES, SHARES = (NODES + 1.0) / 2.0, SHARES / 2.0  # on [0, 1]
+# Gauss-Legendre quadrature on [0, 1]
+QUADRATURE_NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(64)
+QUADRATURE_NODES = (QUADRATURE_NODES + 1.0) / 2.0
+QUADRATURE_WEIGHTS = QUADRATURE_WEIGHTS / 2.0
 NEWTON_STEPS = 60  # upper limit
-SMALL = 1e-7  # the last step: convergence is quadratic, the next would be its square
+NEWTON_TOLERANCE = 1e-7  # of the last step; the error is about its square
 
 
 def risk_upper(
@@ -421,10 +429,12 @@ def _leaves(counts, delta, weight, predicted, prior):
 def _gap_quantile(a, b, r, delta):
     # The e with P(p - q > e) = delta for Dirichlet(a, b, r) probabilities (p, q, .), or
     # 0 if P(p > q) is below delta.
-    many = a + b > MANY
+    is_large = a + b > LARGE_COUNT
     gap = np.zeros(delta.shape)
-    gap[~many] = _gap_of_small(a[~many], b[~many], r[~many], delta[~many])
-    gap[many] = _gap_of_many(a[many], b[many], r[many], delta[many])
+    gap[~is_large] = _gap_of_small(
+        a[~is_large], b[~is_large], r[~is_large], delta[~is_large]
+    )
+    gap[is_large] = _gap_of_many(a[is_large], b[is_large], r[is_large], delta[is_large])
     return gap
 
 
@@ -440,19 +450,21 @@ def _positive_gap(a, b, r, delta):
     # Newton's method within a bracket; the start is the solution for a known p + q.
     e = (a + b) / (a + b + r) * (2.0 * betainccinv(a, b, delta) - 1.0)
     low, high = np.zeros(delta.shape), np.ones(delta.shape)
-    both = betaincinv((a + b)[:, None], r[:, None], NODES)
+    both = betaincinv((a + b)[:, None], r[:, None], QUADRATURE_NODES)
     a, b = a[:, None], b[:, None]
     scale = betaln(a, b)
     for _ in range(NEWTON_STEPS):  # pragma: no branch, it converges before
         x = np.minimum((1.0 + e[:, None] / both) / 2.0, 1.0)
-        excess = betaincc(a, b, x) @ SHARES - delta
+        excess = betaincc(a, b, x) @ QUADRATURE_WEIGHTS - delta
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             slope = np.exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - scale)
-            step = e + excess / (np.where(x < 1.0, slope / both, 0.0) @ SHARES / 2)
+            step = e + excess / (
+                np.where(x < 1.0, slope / both, 0.0) @ QUADRATURE_WEIGHTS / 2
+            )
         low, high = np.where(excess > 0.0, e, low), np.where(excess > 0.0, high, e)
         inside = (step > low) & (step < high)
         before, e = e, np.where(inside, step, (low + high) / 2.0)
-        if (np.abs(e - before) < SMALL).all():
+        if (np.abs(e - before) < NEWTON_TOLERANCE).all():
             break
     return e
 
@@ -536,7 +548,7 @@ def consistency_radius(
         if form == "practical":
             radius = c * (np.sqrt(np.log(n_seen)) / np.sqrt(n_queried))
         else:
-            log_tests = np.log(n_classes * (n_classes - 1.0)) + np.log(n_seen)
-            log_tests = log_tests - np.log(delta)
-            radius = np.sqrt(0.5 * log_tests) / np.sqrt(n_queried)
+            log_n_pairs = np.log(n_classes * (n_classes - 1.0)) + np.log(n_seen)
+            log_n_pairs = log_n_pairs - np.log(delta)
+            radius = np.sqrt(0.5 * log_n_pairs) / np.sqrt(n_queried)
     return np.where(n_queried > 0, radius, np.inf)[()]

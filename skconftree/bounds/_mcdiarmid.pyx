@@ -14,9 +14,7 @@ from skconftree.criteria._impurity cimport ENTROPY
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
-cdef float64_t gain_radius(
-    bint entropy, float64_t m, float64_t delta, float64_t k
-) noexcept nogil:
+cdef float64_t gain_radius(bint entropy, float64_t m, float64_t delta, float64_t k) noexcept nogil:
     # Of the gain in bits, or of the Gini gain.
     cdef float64_t sensitivity = 8.0
     if entropy:
@@ -109,8 +107,7 @@ class McDiarmidBound(BaseBound):
 
     def _make_kernel(self, criterion, n_classes):
         return McDiarmidKernel(
-            criterion, n_classes, self.delta, 1.0, self.against == "no_split",
-            self.tie_threshold,
+            criterion, n_classes, self.delta, 1.0, self.against == "no_split", self.tie_threshold,
         )
 
 
@@ -160,8 +157,7 @@ def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
     check_choice("criterion", criterion, McDiarmidBound.criteria)
     cdef bint entropy = criterion == "entropy"
     table, shape = broadcast_table(
-        check_range("n", n, 1, np.inf, closed="left"),
-        check_range("delta", delta, 0, 1),
+        check_range("n", n, 1, np.inf, closed="left"), check_range("delta", delta, 0, 1),
         check_range("n_classes", n_classes, 2, np.inf, closed="left"),
     )
     cdef const float64_t[:, ::1] flat = table

@@ -5,9 +5,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 
 # Possibilistic cumulative entropy of class counts, used by the bound and by its floor.
 
-cdef inline void sort_order(
-    intp_t* order, const float64_t* counts, intp_t size
-) noexcept nogil:
+cdef inline void sort_order(intp_t* order, const float64_t* counts, intp_t size) noexcept nogil:
     # Insertion sort by ascending count. It is linear if the order is almost correct, as
     # for consecutive candidate splits of a feature.
     cdef intp_t i
@@ -24,18 +22,14 @@ cdef inline void sort_order(
 
 cdef float64_t upper_limit(float64_t p, float64_t n, float64_t z) noexcept nogil
 
-cdef intp_t left_out(
-    const float64_t* counts, intp_t n_classes, bint present
-) noexcept nogil
+cdef intp_t n_absent(const float64_t* counts, intp_t n_classes, bint present) noexcept nogil
 
 cdef float64_t cumulative_entropy(
     const float64_t* counts, intp_t n_classes, intp_t first, float64_t n, float64_t z,
     intp_t* order,
 ) noexcept nogil
 
-cdef float64_t corrected_quantile(
-    float64_t delta, float64_t comparisons
-) noexcept nogil
+cdef float64_t corrected_quantile(float64_t delta, float64_t comparisons) noexcept nogil
 
 
 # Floors (certified lower bounds) of the possibilistic entropy of children, which a scan
@@ -52,7 +46,7 @@ cdef class PossibilisticFloor(Score):
     cdef float64_t delta
     cdef bint all_tests
     cdef bint present
-    cdef intp_t first           # number of classes left out, see left_out()
+    cdef intp_t first           # number of classes left out, see n_absent()
     cdef float64_t z_node
     cdef float64_t base_z2      # z^2 of splits with two outcomes, before any correction
     cdef float64_t z2           # at most that of the node's candidate splits
@@ -77,9 +71,7 @@ cdef class PossibilisticFloor(Score):
     cdef void correct(self, float64_t n_tests) noexcept nogil
     cdef float64_t f(self, float64_t x) noexcept nogil
     cdef float32_t fill(self, intp_t row, intp_t column) noexcept nogil
-    cdef float64_t divergence(
-        self, float64_t count, float64_t n, float64_t scale
-    ) noexcept nogil
+    cdef float64_t divergence(self, float64_t count, float64_t n, float64_t scale) noexcept nogil
     cdef float64_t entropy(
         self, const float64_t* counts, float64_t n, intp_t* order
     ) noexcept nogil
@@ -87,10 +79,8 @@ cdef class PossibilisticFloor(Score):
         self, const float64_t* counts, float64_t n, const intp_t* order
     ) noexcept nogil
     cdef void block_of_two(self, const TestBlock* tests, float64_t* out) noexcept nogil
-    cdef Sides evaluate_test(
-        self, const TestBlock* tests, intp_t i, float64_t* out
-    ) noexcept nogil
-    cdef void evaluate_between(
+    cdef Sides score_split(self, const TestBlock* tests, intp_t i, float64_t* out) noexcept nogil
+    cdef void score_between(
         self, const TestBlock* tests, intp_t low, intp_t high, float64_t left,
         float64_t right, float64_t* out,
     ) noexcept nogil

@@ -14,9 +14,7 @@ from skconftree.bounds._base import (
     check_counts,
     check_range,
 )
-from skconftree.bounds._contract cimport (
-    IntervalBound, NodeStats, Score, SplitEvidence, TestBlock,
-)
+from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, TestBlock
 from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._memory cimport Arena
@@ -36,9 +34,7 @@ cdef float64_t upper_limit(float64_t p, float64_t n, float64_t z) noexcept nogil
     return min(1.0, center + z * sqrt(center * (1.0 - center) / m))
 
 
-cdef intp_t left_out(
-    const float64_t* counts, intp_t n_classes, bint present
-) noexcept nogil:
+cdef intp_t n_absent(const float64_t* counts, intp_t n_classes, bint present) noexcept nogil:
     # Number of classes that are left out of a node's entropies: with `present`, those
     # without rows, but two classes remain. The children have no rows of them either, so
     # they come first in every ascending order.
@@ -71,9 +67,7 @@ cdef float64_t cumulative_entropy(
     return total / ((n_classes - first) * LN2)
 
 
-cdef float64_t corrected_quantile(
-    float64_t delta, float64_t comparisons
-) noexcept nogil:
+cdef float64_t corrected_quantile(float64_t delta, float64_t comparisons) noexcept nogil:
     # Dunn-Sidak correction: each limit has the level 1 - (1 - delta)^(1 / comparisons).
     return -ndtri(-0.5 * expm1(log1p(-delta) / comparisons))
 
@@ -126,7 +120,7 @@ cdef class PossibilisticFloor(Score):
     term is (f(2n) - f(C) - f(2n - C)) / 2, where C is a sum of counts. The divergence
     depends on z only through the scale of the counts: it is z^2 g(C / z^2, n / z^2).
     Because g decreases with C and increases with n, its value at a corner of a cell of
-    the (C, n) plane is a lower bound on the whole cell. Cells are 1/32 of an octave
+    the (C, n) plane is a lower bound on the below_int cell. Cells are 1/32 of an octave
     wide and are computed when they are first used.
 
     With more than two classes, a candidate split costs a sort and a sum over the
@@ -146,13 +140,9 @@ cdef class PossibilisticFloor(Score):
         self.z_node = -ndtri(0.5 * self.delta)
         self.scale = SHRINK / (self.n_classes * LN2)
         self.arena = Arena()
-        self.cells = <float32_t*> self.arena.take_zeros(
-            CELLS * CELLS, sizeof(float32_t)
-        )
+        self.cells = <float32_t*> self.arena.take_zeros(CELLS * CELLS, sizeof(float32_t))
         self.orders = <intp_t*> self.arena.take(2 * self.n_classes, sizeof(intp_t))
-        self.right = <float64_t*> self.arena.take_zeros(
-            self.n_classes, sizeof(float64_t)
-        )
+        self.right = <float64_t*> self.arena.take_zeros(self.n_classes, sizeof(float64_t))
         for c in range(self.n_classes):
             self.orders[c] = c
             self.orders[self.n_classes + c] = c
@@ -174,13 +164,12 @@ cdef class PossibilisticFloor(Score):
         self.corrected = 1.0
         self.z2 = self.base_z2
         if self.n_classes > 2:
-            self.first = left_out(self.counts, self.n_classes, self.present)
+            self.first = n_absent(self.counts, self.n_classes, self.present)
             self.scale = SHRINK / ((self.n_classes - self.first) * LN2)
             self.margin = 1e-9 * max(stats.n, stats.pool)
             self.smallest = INFINITY
             self.ceiling = self.margin + self.n * cumulative_entropy(
-                self.counts, self.n_classes, self.first, self.n, self.z_node,
-                self.orders,
+                self.counts, self.n_classes, self.first, self.n, self.z_node, self.orders,
             )
             self.z_largest = sqrt(self.base_z2)
             if self.all_tests:
@@ -207,9 +196,7 @@ cdef class PossibilisticFloor(Score):
         cdef float64_t value = 0.0
         if column < CELLS - 1:
             value = excess(cell_edge(column + 1), cell_edge(row))
-        self.cells[row * CELLS + column] = <float32_t> max(
-            value * (1.0 - 1e-6), 1e-30
-        )
+        self.cells[row * CELLS + column] = <float32_t> max(value * (1.0 - 1e-6), 1e-30)
         return self.cells[row * CELLS + column]
 
     cdef inline float64_t divergence(
@@ -231,12 +218,12 @@ cdef class PossibilisticFloor(Score):
         cdef intp_t first = self.first
         cdef float64_t total = n * LN2 + (self.n_classes - first - 1) * self.f(2.0 * n)
         cdef float64_t below = 0.0
-        cdef intp_t whole = 0, j
+        cdef intp_t below_int = 0, j
         sort_order(order, counts, self.n_classes)
         if self.tabulated:
             for j in range(first, self.n_classes - 1):
-                whole += <intp_t> counts[order[j]]
-                total -= half_f[whole] + half_f[2 * <intp_t> n - whole]
+                below_int += <intp_t> counts[order[j]]
+                total -= half_f[below_int] + half_f[2 * <intp_t> n - below_int]
             return total
         for j in range(first, self.n_classes - 1):
             below += counts[order[j]]
@@ -268,18 +255,14 @@ cdef class PossibilisticFloor(Score):
             return
         if not tests.nested:
             for i in range(tests.size):
-                self.evaluate_test(tests, i, out)
+                self.score_split(tests, i, out)
             return
-        first = self.evaluate_test(tests, 0, out)
+        first = self.score_split(tests, 0, out)
         if tests.size > 1:
-            last = self.evaluate_test(tests, tests.size - 1, out)
-            self.evaluate_between(
-                tests, 0, tests.size - 1, first.left, last.right, out
-            )
+            last = self.score_split(tests, tests.size - 1, out)
+            self.score_between(tests, 0, tests.size - 1, first.left, last.right, out)
 
-    cdef void block_of_two(
-        self, const TestBlock* tests, float64_t* out
-    ) noexcept nogil:
+    cdef void block_of_two(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         cdef const float64_t* half_f = self.half_f
         cdef float64_t unit = 1.0 / self.z2
         cdef float64_t divergence, n_left, n_right, left, right
@@ -288,10 +271,7 @@ cdef class PossibilisticFloor(Score):
             n_left = tests.n_left[i]
             n_right = self.n - n_left
             left = min(tests.left[2 * i], tests.left[2 * i + 1])
-            right = min(
-                self.counts[0] - tests.left[2 * i],
-                self.counts[1] - tests.left[2 * i + 1],
-            )
+            right = min(self.counts[0] - tests.left[2 * i], self.counts[1] - tests.left[2 * i + 1])
             divergence = self.z2 * (
                 self.divergence(left, n_left, unit)
                 + self.divergence(right, n_right, unit)
@@ -313,7 +293,7 @@ cdef class PossibilisticFloor(Score):
                     - self.f(2.0 * n_right - right) + self.n * LN2 + divergence
                 )
 
-    cdef Sides evaluate_test(
+    cdef Sides score_split(
         self, const TestBlock* tests, intp_t i, float64_t* out
     ) noexcept nogil:
         # Returns the floors of both children.
@@ -339,16 +319,14 @@ cdef class PossibilisticFloor(Score):
             self.ceiling = min(
                 self.ceiling,
                 self.margin
-                + n_left * cumulative_entropy(
-                    left, k, self.first, n_left, self.z_largest, orders
-                )
+                + n_left * cumulative_entropy(left, k, self.first, n_left, self.z_largest, orders)
                 + n_right * cumulative_entropy(
                     self.right, k, self.first, n_right, self.z_largest, orders + k
                 ),
             )
         return sides
 
-    cdef void evaluate_between(
+    cdef void score_between(
         self, const TestBlock* tests, intp_t low, intp_t high, float64_t left,
         float64_t right, float64_t* out,
     ) noexcept nogil:
@@ -365,9 +343,9 @@ cdef class PossibilisticFloor(Score):
             for i in range(low + 1, high):
                 out[i] = left + right
             return
-        sides = self.evaluate_test(tests, middle, out)
-        self.evaluate_between(tests, low, middle, left, sides.right, out)
-        self.evaluate_between(tests, middle, high, sides.left, right, out)
+        sides = self.score_split(tests, middle, out)
+        self.score_between(tests, low, middle, left, sides.right, out)
+        self.score_between(tests, middle, high, sides.left, right, out)
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         # More than two outcomes have a larger z, and so a larger divergence.
@@ -389,7 +367,7 @@ cdef class PossibilisticKernel(IntervalBound):
     cdef intp_t n_classes
     cdef bint all_tests
     cdef bint present
-    cdef intp_t first               # number of classes left out, see left_out()
+    cdef intp_t first               # number of classes left out, see n_absent()
     cdef PossibilisticFloor floor   # the score
     cdef float64_t comparisons      # factor of the correction in addition to outcomes
     cdef float64_t z_node
@@ -422,7 +400,7 @@ cdef class PossibilisticKernel(IntervalBound):
             self.comparisons = max(stats.n_tests, 1.0)
             self.z_outcomes = -1
             self.floor.correct(self.comparisons)
-        self.first = left_out(stats.counts, self.n_classes, self.present)
+        self.first = n_absent(stats.counts, self.n_classes, self.present)
         self.limit = stats.n * cumulative_entropy(
             stats.counts, self.n_classes, self.first, stats.n, self.z_node, self.order
         )
@@ -550,9 +528,7 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
     cdef intp_t i
     with nogil:
         for i in range(rows.shape[0]):
-            out[i] = cumulative_entropy(
-                &rows[i, 0], n_classes, 0, n[i], quantiles[i], &order[0]
-            )
+            out[i] = cumulative_entropy(&rows[i, 0], n_classes, 0, n[i], quantiles[i], &order[0])
     entropy = np.asarray(out).reshape(shape)[()]
     if normalization == "shifted":
         entropy = np.maximum(k * entropy - 1.0, 0.0) / (k - 1.0)
@@ -685,8 +661,5 @@ class PossibilisticBound(BaseBound):
 
     def _make_kernel(self, criterion, n_classes):
         return PossibilisticKernel(
-            n_classes,
-            self.delta,
-            self.correction == "all_tests",
-            self.classes == "present",
+            n_classes, self.delta, self.correction == "all_tests", self.classes == "present",
         )

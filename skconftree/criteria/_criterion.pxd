@@ -44,16 +44,16 @@ cdef class Gini(Criterion):
 
 cdef class Entropy(Criterion):
     cdef intp_t tabulated       # integers below this; 0 unless all counts are integers
-    cdef float64_t[::1] _parted
-    cdef float64_t* parted      # [n_classes] phi of both sides of the last split
+    cdef float64_t[::1] _phi_of_classes
+    cdef float64_t* phi_of_classes      # [n_classes] phi of both sides of the last split
 
     cdef float64_t xlogx(self, float64_t count) noexcept nogil
 
 
 cdef class Balance(Gini):
-    cdef float64_t whole        # score of no split
+    cdef float64_t parent_score     # score of no split
 
-    cdef float64_t worth(self, float64_t smallest) noexcept nogil
+    cdef float64_t score_of_smallest(self, float64_t smallest) noexcept nogil
 
 
 cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogil

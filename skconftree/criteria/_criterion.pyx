@@ -14,10 +14,10 @@ from skconftree.utils._typedefs cimport float32_t
 cdef float32_t TINY = 1e-30     # avoids a division by zero for empty children
 
 
-cdef inline float64_t _rest(float64_t whole, float64_t part) noexcept nogil:
-    # With fractional weights the rest is a rounding error, not 0, and its root is large.
-    cdef float64_t rest = whole - part
-    return rest if rest > ROUNDING * whole else 0.0
+cdef inline float64_t _rest(float64_t total, float64_t part) noexcept nogil:
+    # total - part. With fractional weights, 0 becomes a rounding error, whose root is large.
+    cdef float64_t rest = total - part
+    return rest if rest > ROUNDING * total else 0.0
 
 
 cdef class Criterion(Score):
@@ -98,17 +98,17 @@ cdef class Gini(Criterion):
     ) noexcept nogil:
         cdef float32_t squares_left[LANES]
         cdef float32_t squares_right[LANES]
-        cdef float32_t whole, l, r, n_right
+        cdef float32_t share, l, r, n_right
         cdef intp_t c, b
         for b in range(n):
             squares_left[b] = 0.0
             squares_right[b] = 0.0
             n_left[b] = 0.0
         for c in range(self.n_classes):
-            whole = <float32_t> (self.total[c] / self.n)
+            share = <float32_t> (self.total[c] / self.n)
             for b in range(n):
                 l = left[c * LANES + b]
-                r = whole - l
+                r = share - l
                 squares_left[b] += l * l
                 squares_right[b] += r * r
                 n_left[b] += l
@@ -165,8 +165,8 @@ cdef class Entropy(Criterion):
         super().__init__(n_classes)
         self.unit = 2.0
         self.additive = True
-        self._parted = np.empty(n_classes)
-        self.parted = &self._parted[0]
+        self._phi_of_classes = np.empty(n_classes)
+        self.phi_of_classes = &self._phi_of_classes[0]
 
     def reserve(self, intp_t n_max):
         """Tabulate phi of 0, 1, ..., n_max."""
@@ -209,7 +209,7 @@ cdef class Entropy(Criterion):
         self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
     ) noexcept nogil:
         # The logarithm of the node's weight is the same in all outcomes and cancels.
-        cdef float32_t whole, l, r
+        cdef float32_t share, l, r
         cdef intp_t c, b
         for b in range(n):
             scores[b] = 0.0
@@ -217,10 +217,10 @@ cdef class Entropy(Criterion):
         for c in range(self.n_classes):
             if not self.total[c] > 0.0:
                 continue
-            whole = <float32_t> (self.total[c] / self.n)
+            share = <float32_t> (self.total[c] / self.n)
             for b in range(n):
                 l = left[c * LANES + b]
-                r = whole - l       # may be slightly negative by rounding
+                r = share - l       # may be slightly negative by rounding
                 scores[b] -= rough_xlog2x(l) + rough_xlog2x(r)
                 n_left[b] += l
         for b in range(n):
@@ -243,10 +243,10 @@ cdef class Entropy(Criterion):
                 left = tests.left + i * K
                 for c in range(K):
                     if i == 0 or left[c] != left[c - K]:
-                        self.parted[c] = (
+                        self.phi_of_classes[c] = (
                             self.xlogx(left[c]) + self.xlogx(self.total[c] - left[c])
                         )
-                    score -= self.parted[c]
+                    score -= self.phi_of_classes[c]
             else:
                 left = tests.left + i * K
                 for c in range(K):
@@ -353,9 +353,7 @@ cdef class EC2(Gini):
                     rest = self.total[c] - left[c]
                     squares_left += left[c] * left[c]
                     squares_right += rest * rest
-            out[i] = (
-                nl * (nl * nl - squares_left) + nr * (nr * nr - squares_right)
-            ) / (n * n)
+            out[i] = (nl * (nl * nl - squares_left) + nr * (nr * nr - squares_right)) / (n * n)
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         cdef float64_t score = 0.0, n, squares
@@ -383,16 +381,16 @@ cdef class Balance(Gini):
 
     cdef void begin(self, const NodeStats* stats) noexcept nogil:
         Criterion.begin(self, stats)
-        self.whole = self.node(stats.counts, stats.n)
+        self.parent_score = self.node(stats.counts, stats.n)
 
-    cdef float64_t worth(self, float64_t smallest) noexcept nogil:
+    cdef float64_t score_of_smallest(self, float64_t smallest) noexcept nogil:
         # With class weights an outcome may have weight 0; this is not a split.
         return smallest if smallest > 0.0 else 0.0
 
     cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
         cdef intp_t i
         for i in range(tests.size):
-            out[i] = self.whole - self.worth(
+            out[i] = self.parent_score - self.score_of_smallest(
                 min(tests.n_left[i], self.n - tests.n_left[i])
             )
 
@@ -400,16 +398,16 @@ cdef class Balance(Gini):
         cdef float64_t smallest = INFINITY
         cdef intp_t z
         if r == 1:
-            return self.whole
+            return self.parent_score
         for z in range(r):
             smallest = min(smallest, sum_of(counts + z * self.n_classes, self.n_classes))
-        return self.whole - self.worth(smallest)
+        return self.parent_score - self.score_of_smallest(smallest)
 
 
 cdef class Imbalance(Balance):
     """Minimize the number of rows of the smallest outcome, ignoring classes."""
 
-    cdef float64_t worth(self, float64_t smallest) noexcept nogil:
+    cdef float64_t score_of_smallest(self, float64_t smallest) noexcept nogil:
         return self.n - smallest if smallest > 0.0 else 0.0
 
 

@@ -51,6 +51,11 @@ cdef struct NodeStats:
     bint integral               # every count of this fit is an integer
 
 
+cdef NodeStats stats_of_call(
+    const float64_t[::1] counts, float64_t n, float64_t pool, bint integral
+) noexcept
+
+
 cdef struct TestBlock:
     # Candidate binary splits of one feature.
     intp_t size

@@ -76,21 +76,13 @@ cdef class Score:
             )
         if size == 0:
             return np.zeros(0)
-        memset(&stats, 0, sizeof(NodeStats))
         tests.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
-        stats.n_classes = self.n_classes
-        stats.counts = &counts[0]
-        stats.n = total.sum()
-        stats.pool = stats.n if pool is None else pool
-        stats.n_fresh = stats.n
-        stats.n_tests = size
-        stats.n_varying = 1
-        stats.n_attribute_tests = size
+        stats = stats_of_call(
+            counts, total.sum(), total.sum() if pool is None else pool,
+            is_integral(left) and is_integral(total),
+        )
+        stats.n_tests = stats.n_attribute_tests = size
         stats.log_attribute_tests = log(size)
-        stats.time = stats.n
-        stats.n_attributes = 1
-        stats.attempt = 1
-        stats.integral = is_integral(left) and is_integral(total)
         stats.cuts_only = tests.nested
         self.begin(&stats)
         tests.size = size
@@ -125,14 +117,26 @@ cdef class Score:
             )
         cdef const float64_t[:, ::1] outcomes = children
         cdef const float64_t[::1] node = children.sum(axis=0)
-        cdef NodeStats stats
-        memset(&stats, 0, sizeof(NodeStats))
-        stats.n_classes = self.n_classes
-        stats.counts = &node[0]
-        stats.n = stats.pool = stats.n_fresh = stats.time = children.sum()
-        stats.integral = is_integral(children)
+        cdef NodeStats stats = stats_of_call(
+            node, children.sum(), children.sum(), is_integral(children)
+        )
         self.begin(&stats)
         return self.outcomes(&outcomes[0, 0], children.shape[0])
+
+
+cdef NodeStats stats_of_call(
+    const float64_t[::1] counts, float64_t n, float64_t pool, bint integral
+) noexcept:
+    # Statistics of a node outside of a tree, without its number of candidate splits.
+    cdef NodeStats stats
+    memset(&stats, 0, sizeof(NodeStats))
+    stats.n_classes = counts.shape[0]
+    stats.counts = &counts[0]
+    stats.n = stats.n_fresh = stats.time = n
+    stats.pool = pool
+    stats.n_varying = stats.n_attributes = stats.attempt = 1
+    stats.integral = integral
+    return stats
 
 
 def is_integral(counts):

@@ -329,8 +329,8 @@ def distill(
     if n_made and can_make_synthetic_rows(X):
         if n_real < FEW:
             warn(
-                f"X has only {format_rows(n_real)} to make up {n_made} others from. "
-                "Give more rows, which need no labels, or n_rows=None."
+                f"X has only {format_rows(n_real)} to synthesize {n_made} others from. "
+                "Pass more rows, which need no labels, or n_rows=None."
             )
         nominal = schema.is_categorical
         nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal
@@ -372,7 +372,7 @@ def _check_classifier(classifier):
     if len(classes) < 2:
         raise ValueError(
             f"The classifier must have at least two classes; "
-            f"{type(classifier).__name__} knows {classes!r}."
+            f"{type(classifier).__name__} has {classes!r}."
         )
     return classes
 
@@ -399,8 +399,8 @@ def _known_classes(y, X, classes):
         if strange.any():
             raise ValueError(
                 f"y has labels that are not classes of the classifier: "
-                f"{np.unique(labels[strange])[:5]}. Its classes are {classes!r}; a "
-                "label that is not known is None."
+                f"{np.unique(labels[strange])[:5]}. Its classes are {classes!r}. Pass "
+                "None for a row without a label."
             )
         known[has_label] = Classes(classes).codes(labels, np.intp)
     return known

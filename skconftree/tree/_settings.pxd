@@ -1,4 +1,4 @@
-# GrowthSettings: all parameters of a growth, resolved, typed and validated.
+# GrowthSettings: all parameters of the growth of a tree, resolved, typed and validated.
 #
 # They are immutable, so trees and threads can share them. What differs between trees is
 # elsewhere: the seed, the rows and their weights.

@@ -1,4 +1,4 @@
-"""Parameters of a growth, resolved, typed and validated."""
+"""Parameters of the growth of a tree, resolved, typed and validated."""
 
 from libc.math cimport INFINITY
 
@@ -42,7 +42,7 @@ NAMES = tuple(DEFAULTS)
 
 
 cdef class GrowthSettings:
-    """All parameters of a growth; immutable.
+    """All parameters of the growth of a tree; immutable.
 
     Compiled code uses these values as indices and divisors, so all are validated,
     independent of their source: numbers have the exact type of their fields, None means
@@ -54,8 +54,8 @@ cdef class GrowthSettings:
         cdef dict values = DEFAULTS | arguments
         if len(values) > len(NAMES):
             raise TypeError(
-                f"The settings of a growth are {list(NAMES)}. Got "
-                f"{sorted(set(arguments) - set(NAMES))}, too."
+                f"GrowthSettings has no {sorted(set(arguments) - set(NAMES))}. Its settings "
+                f"are {list(NAMES)}."
             )
         self.criterion = _choice(values, "criterion", None)
         self.bound = _parameters(values, "bound", BOUND_ATTRIBUTES)
@@ -117,7 +117,7 @@ def read_settings(values):
 
 cdef _raise_invalid(str name, value, str expected):
     raise ValueError(
-        f"The settings of a growth must have {name} be {expected}. Got {value!r} instead."
+        f"The growth setting {name} must be {expected}. Got {value!r} instead."
     )
 
 

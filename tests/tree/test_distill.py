@@ -341,7 +341,7 @@ def test_bad_input(iris):
         with pytest.warns(UserWarning, match="only 1 row to") as told:
             some(few, X[:1], n_rows=10)
         assert told[0].filename == __file__
-    with pytest.warns(UserWarning, match="only 10 rows to make up 990 others"):
+    with pytest.warns(UserWarning, match="only 10 rows to synthesize 990 others"):
         distill(teacher, X[::15], n_rows=1000, random_state=0)
 
 

@@ -140,12 +140,12 @@ def test_settings_are_saved_as_plain_values(values):
 def test_settings_out_of_range_or_of_another_type(change):
     (name,) = change
     for make in (GrowthSettings(**OTHER).replace, lambda **c: read_settings(OTHER | c)):
-        with pytest.raises(ValueError, match=f"settings of a growth must have {name}"):
+        with pytest.raises(ValueError, match=f"growth setting {name} must be"):
             make(**change)
 
 
 def test_settings_that_there_are_not():
-    with pytest.raises(TypeError, match="settings of a growth are .*'age'"):
+    with pytest.raises(TypeError, match="GrowthSettings has no .*'age'"):
         GrowthSettings(age=3)
 
 

@@ -67,9 +67,8 @@ cdef class Builder:
             self.segments = <Segment*> self.arena.take(splitter.node.n_features, sizeof(Segment))
 
     def build(
-        self, Tree tree, const float64_t[::1] counts, intp_t n_labeled,
-        float64_t pool, const float64_t[:, ::1] box, const int32_t[::1] features,
-        intp_t depth=0,
+        self, Tree tree, const float64_t[::1] counts, intp_t n_labeled, float64_t pool,
+        const float64_t[:, ::1] box, const int32_t[::1] features, intp_t depth=0,
     ):
         """Grow `tree`, which has no node yet, from the class weights of its root.
 
@@ -122,8 +121,7 @@ cdef class Builder:
         self.splitter.stores_rejected = self.tree.keeps_stops
         self._copy_arrays(&root)
         self.tree.add_leaf(
-            -1, other.counts + node * K, other.n_node_samples[node],
-            other.impurity[node],
+            -1, other.counts + node * K, other.n_node_samples[node], other.impurity[node],
         )
         self.tree.depth[0] = other.depth[node]
         self._add(&root)
@@ -170,8 +168,7 @@ cdef class Builder:
     cdef int _examine(self, Candidate* candidate) except -1 nogil:
         self._enter(candidate)
         candidate.split = self.splitter.find(
-            &candidate.record,
-            self.tree.counts + candidate.record.id * self.tree.n_classes,
+            &candidate.record, self.tree.counts + candidate.record.id * self.tree.n_classes,
         )
         if self.helpers is not None:
             self.helpers.check()
@@ -242,9 +239,8 @@ cdef class Builder:
             with gil:
                 self.tree.reserve_mapped_codes(self.tree.n_mapped_codes + children.n_codes)
         self.tree.split(
-            node, split.feature, split.threshold, children.missing_left,
-            children.missing_seen, children.child_of_code, children.n_codes,
-            children.unknown, &split.evidence,
+            node, split.feature, split.threshold, children.missing_left, children.missing_seen,
+            children.child_of_code, children.n_codes, children.unknown, &split.evidence,
         )
         if self.runner_up is not None:
             memcpy(
@@ -337,8 +333,7 @@ cdef int _grow_best_first(Builder builder) except -1 nogil:
         _sift_down(builder)
         builder._enter(&candidate)
         builder.splitter.recount_children(
-            &candidate.record,
-            builder.tree.counts + candidate.record.id * builder.tree.n_classes,
+            &candidate.record, builder.tree.counts + candidate.record.id * builder.tree.n_classes,
             &candidate.split,
         )
         # a split may have more branches than the number of leaves that are left

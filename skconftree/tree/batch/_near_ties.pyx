@@ -96,8 +96,7 @@ cdef class RunnerUp:
                 binary.missing_left = False
                 competitor.n_children = 2
                 return _set_sides(
-                    self, sides, feature, cut.position, competitor.threshold,
-                    &binary,
+                    self, sides, feature, cut.position, competitor.threshold, &binary,
                 )
         counted[0] = True
         self.candidates.count_children(feature, cut)
@@ -109,8 +108,7 @@ cdef class RunnerUp:
             if self.candidates.children.child_of_code[code] == 0:
                 competitor.left |= (<uint64_t> 1) << code
         return _set_sides(
-            self, sides, feature, cut.position, competitor.threshold,
-            &self.candidates.children,
+            self, sides, feature, cut.position, competitor.threshold, &self.candidates.children,
         )
 
     cdef int _reserve(self, intp_t n_cells, intp_t n_pairs) except -1 nogil:

@@ -21,12 +21,8 @@ cdef class NodeRows:
     """
 
     def __init__(
-        self,
-        EncodedTable table not None,
-        const label_t[::1] y not None,
-        const int32_t[::1] count=None,
-        const float64_t[::1] weight=None,
-        bint multiway=False,
+        self, EncodedTable table not None, const label_t[::1] y not None,
+        const int32_t[::1] count=None, const float64_t[::1] weight=None, bint multiway=False,
         bint consumes=False,
     ):
         table.claim(consumes)
@@ -268,8 +264,7 @@ cdef class NodeRows:
                 )
             elif column.codes != NULL:
                 scatter_values(
-                    column.codes + start, n, branches, starts, n_outcomes, at,
-                    <uint8_t*> scratch,
+                    column.codes + start, n, branches, starts, n_outcomes, at, <uint8_t*> scratch,
                 )
             else:
                 scatter_values(
@@ -278,8 +273,7 @@ cdef class NodeRows:
                 )
         scatter_values(self.ids + start, n, branches, starts, n_outcomes, at, <uint32_t*> scratch)
         scatter_values(
-            self.node_y + start, n, branches, starts, n_outcomes, at,
-            <label_t*> scratch,
+            self.node_y + start, n, branches, starts, n_outcomes, at, <label_t*> scratch,
         )
         if self.node_weight != NULL:
             scatter_values(

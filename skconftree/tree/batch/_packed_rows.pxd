@@ -101,8 +101,7 @@ cdef inline bint counts_codes(
 # of out.
 cdef void count_codes(
     const counted_code_t* codes, intp_t n, const label_t* y, const int32_t* count,
-    const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally,
-    float64_t* out,
+    const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally, float64_t* out,
 ) noexcept nogil
 
 # The codes of labeled rows next to a cut: the largest one that is at most `position`, which
@@ -114,8 +113,7 @@ cdef void code_neighbors(
 # Sort the node's rows by code: entries, (row << 1) | new, and their codes. n is below 2^16,
 # and there are at most MAX_LEVELS codes.
 cdef void sort_codes(
-    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
-    uint32_t* entries,
+    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes, uint32_t* entries,
 ) noexcept nogil
 
 # The walk over a tally of [codes, n_classes] whose counts are not packed. It emits the same

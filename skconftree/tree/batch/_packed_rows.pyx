@@ -172,8 +172,7 @@ cdef enum:
 
 cdef void count_codes(
     const counted_code_t* codes, intp_t n, const label_t* y, const int32_t* count,
-    const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally,
-    float64_t* out,
+    const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally, float64_t* out,
 ) noexcept nogil:
     cdef intp_t i
     if weight != NULL:
@@ -213,8 +212,7 @@ cdef void code_neighbors(       # larger than any on this side
 
 
 cdef void sort_codes(
-    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
-    uint32_t* entries,
+    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes, uint32_t* entries,
 ) noexcept nogil:
     if n <= SHORT_SORT:
         _insertion_sort_codes(codes, n, sorted_codes, entries)
@@ -244,8 +242,7 @@ cdef void _insertion_sort_codes(
 
 
 cdef void _counting_sort_codes(
-    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes,
-    uint32_t* entries,
+    const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes, uint32_t* entries,
 ) noexcept nogil:
     # Counting sort, from the last row to the first.
     cdef uint32_t ends[MAX_LEVELS]
@@ -335,8 +332,7 @@ cdef class CodeTally:
             if self.counted_features[k] >= 0:
                 memset(self.counts + (k + 1) * MAX_LEVELS, 0, MAX_LEVELS * sizeof(uint64_t))
                 memset(
-                    self.present + (k + 1) * PRESENT_UINT64, 0,
-                    PRESENT_UINT64 * sizeof(uint64_t),
+                    self.present + (k + 1) * PRESENT_UINT64, 0, PRESENT_UINT64 * sizeof(uint64_t),
                 )
         self.n_counted = 0
 
@@ -504,8 +500,7 @@ cdef intp_t walk_phi_tally(
 
 
 cdef intp_t walk_unpacked_tally(
-    Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels,
-    const float64_t* total,
+    Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels, const float64_t* total,
 ) noexcept nogil:
     cdef intp_t K = scan.n_classes
     cdef int64_t* left = scan.int_counts

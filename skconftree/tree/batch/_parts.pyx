@@ -365,14 +365,9 @@ cdef undivided_node(Builder builder, const Candidate* candidate):
     if candidate.record.n_features > 0:
         features = np.array(<int32_t[:candidate.record.n_features]> candidate.record.features)
     return OpenNode(
-        id,
-        tree.node_count - 1,
-        candidate.record.depth,
-        np.array(<float64_t[:K]> (tree.counts + id * K)),
-        tree.n_node_samples[id],
-        candidate.record.pool,
-        box,
-        features,
+        id, tree.node_count - 1, candidate.record.depth,
+        np.array(<float64_t[:K]> (tree.counts + id * K)), tree.n_node_samples[id],
+        candidate.record.pool, box, features,
     )
 
 
@@ -388,8 +383,7 @@ cdef class PartedRunnerUp(RunnerUp):
     cdef PartedSource parted
 
     def __init__(
-        self, Splitter splitter not None, PartedSource parted not None,
-        float64_t min_weight=0.0,
+        self, Splitter splitter not None, PartedSource parted not None, float64_t min_weight=0.0,
     ):
         super().__init__(splitter, parted.heads, min_weight)
         self.parted = parted

@@ -862,8 +862,7 @@ cdef class DrawnSource(RowSource):
             if two_classes:
                 return walk_two_class_keys(scan, self.order.keys, self.n_present, self.order.least)
             return walk_square_keys(
-                scan, self.order.keys, self.n_present, self.order.least,
-                self.node.counts,
+                scan, self.order.keys, self.n_present, self.order.least, self.node.counts,
             )
         self.order.sort(codes, self.n_present)
         scan.positions = self.order.ranks
@@ -970,8 +969,7 @@ cdef class DrawnSource(RowSource):
         cdef intp_t i, c
         if column.width == 1:
             part_rows(
-                codes, row_bytes, rows, n, cut, self.packed.bits, self.partitioned_rows,
-                parted,
+                codes, row_bytes, rows, n, cut, self.packed.bits, self.partitioned_rows, parted,
             )
         elif column.width == 2:
             part_rows(

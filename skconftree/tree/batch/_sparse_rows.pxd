@@ -76,13 +76,11 @@ cdef class SparseRows:
     cdef void enter_segments(self, const Segment* segments, intp_t n_segments) noexcept nogil
     cdef intp_t n_below(self, intp_t feature) noexcept nogil
     cdef void mark(
-        self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n,
-        uint8_t* goes_left,
+        self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n, uint8_t* goes_left,
     ) noexcept nogil
     cdef void partition(
         self, intp_t feature, const uint8_t* goes_left, void* scratch
     ) noexcept nogil
     cdef void densify(
-        self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
-        bint with_values,
+        self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end, bint with_values,
     ) noexcept nogil

@@ -185,8 +185,7 @@ cdef class SparseRows:
         return low
 
     cdef void mark(
-        self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n,
-        uint8_t* goes_left,
+        self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n, uint8_t* goes_left,
     ) noexcept nogil:
         # Set the side of each of the n rows of the node, `rows`.
         cdef SparseColumn* column = &self.columns[feature]
@@ -232,8 +231,7 @@ cdef class SparseRows:
         column.middle = column.begin + <uint32_t> n_left
 
     cdef void densify(
-        self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end,
-        bint with_values,
+        self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end, bint with_values,
     ) noexcept nogil:
         # For the node with rows[start:end].
         cdef SparseColumn* sparse = &self.columns[feature]

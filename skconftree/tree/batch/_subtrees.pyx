@@ -273,8 +273,7 @@ cdef class Subtrees(Helpers):
         self.order = sorted(range(self.n_leaves), key=self._rows_of, reverse=True)
         self.workers.thread_team.run(self._grow, self.n_leaves)
         builder.tree = join_trees(
-            self.top_tree,
-            {self.leaves[i].record.id: self.trees[i] for i in range(self.n_leaves)},
+            self.top_tree, {self.leaves[i].record.id: self.trees[i] for i in range(self.n_leaves)},
         )
         for i in range(self.n_leaves):
             builder._release(&self.leaves[i])

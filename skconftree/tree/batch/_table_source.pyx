@@ -158,8 +158,7 @@ cdef class TableSource(RowSource):
                 column.values, self.rows.stride,
             )
         return scan.walk_sorted(
-            entries, n, self.rows.y, self.rows.count, self.rows.weight,
-            self.node.counts,
+            entries, n, self.rows.y, self.rows.count, self.rows.weight, self.node.counts,
         )
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
@@ -348,8 +347,7 @@ cdef class TableSource(RowSource):
             )
         else:
             self.rows.mark(
-                split.feature, split.cut.position, children.missing_left, record.start,
-                record.end,
+                split.feature, split.cut.position, children.missing_left, record.start, record.end,
             )
         if multiway:
             self.rows.partition_multiway(
@@ -361,8 +359,7 @@ cdef class TableSource(RowSource):
 
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil:
         self.rows.partition(
-            feature, record.features, record.n_features, record.start, record.end,
-            self.scratch,
+            feature, record.features, record.n_features, record.start, record.end, self.scratch,
         )
 
     cdef int store_order(self, const NodeRecord* record) except -1 nogil:
@@ -518,13 +515,11 @@ cdef void _count_codes(
         weight += start
     if column.codes16 != NULL:
         count_codes(
-            column.codes16 + start, n, y, count, weight, column.n_levels, width,
-            source.tally, out,
+            column.codes16 + start, n, y, count, weight, column.n_levels, width, source.tally, out,
         )
     else:
         count_codes(
-            column.codes + start, n, y, count, weight, column.n_levels, width,
-            source.tally, out,
+            column.codes + start, n, y, count, weight, column.n_levels, width, source.tally, out,
         )
 
 

@@ -57,13 +57,11 @@ cdef int child_bins(
     const Side* side, bint missing, Bins* bins,
 ) except -1 nogil
 cdef int bins_with_code(
-    Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code,
-    Bins* bins,
+    Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code, Bins* bins,
 ) except -1 nogil
 cdef void fill_child_counts(
-    const Bins* parent, const float64_t* histogram, const float64_t* scale,
-    intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
-    float64_t* child_counts,
+    const Bins* parent, const float64_t* histogram, const float64_t* scale, intp_t n_features,
+    intp_t n_classes, const Side* side, const Bins* bins, float64_t* child_counts,
 ) noexcept nogil
 cdef void find_bins(
     const Bins* bins, const float32_t* x, intp_t n_features, int32_t* bin_indices

@@ -366,8 +366,7 @@ cdef intp_t _equal_cuts(
 
 
 cdef int bins_with_code(
-    Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code,
-    Bins* bins,
+    Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code, Bins* bins,
 ) except -1 nogil:
     # A copy of the bins with capacity for one more category of a feature.
     cdef intp_t capacity = capacity_for(code + 1)
@@ -392,9 +391,8 @@ cdef int bins_with_code(
 
 
 cdef void fill_child_counts(
-    const Bins* parent, const float64_t* histogram, const float64_t* scale,
-    intp_t n_features, intp_t n_classes, const Side* side, const Bins* bins,
-    float64_t* child_counts,
+    const Bins* parent, const float64_t* histogram, const float64_t* scale, intp_t n_features,
+    intp_t n_classes, const Side* side, const Bins* bins, float64_t* child_counts,
 ) noexcept nogil:
     # Class counts of the child: the counts of each bin of the parent are distributed over
     # the child's bins by overlap. The child takes over the share scale[c] of class c.
@@ -453,8 +451,7 @@ cdef void _spread_values(
 
 
 cdef inline void _add_scaled(
-    const float64_t* counts, const float64_t* scale, float64_t part, intp_t K,
-    float64_t* target,
+    const float64_t* counts, const float64_t* scale, float64_t part, intp_t K, float64_t* target,
 ) noexcept nogil:
     cdef intp_t c
     for c in range(K):

@@ -223,6 +223,5 @@ cdef struct LeafMemory:
     # the share of the class. Returns the number of cuts, without those that split the
     # rows as another cut does. NULL if it would cost as much as tabulate().
     intp_t (*sketch)(
-        const Leaf* leaf, const Policy* policy, intp_t feature, float64_t n,
-        float32_t* left,
+        const Leaf* leaf, const Policy* policy, intp_t feature, float64_t n, float32_t* left,
     ) noexcept nogil

@@ -315,8 +315,7 @@ cdef read_bins(StateReader reader, const LeafHeader* header, const Policy* polic
 
 
 cdef _check_counts(
-    const Bins* bins, const float64_t* histogram, const float64_t* counts, intp_t d,
-    intp_t K,
+    const Bins* bins, const float64_t* histogram, const float64_t* counts, intp_t d, intp_t K,
 ):
     # The counts of a feature must not exceed those of the leaf.
     cdef float64_t total

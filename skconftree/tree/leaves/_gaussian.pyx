@@ -114,8 +114,7 @@ cdef intp_t _compute_cuts(
     cdef intp_t n, b
     if not policy.fixed_cuts:
         range_of_moments(
-            _evidence(leaf, policy), policy.n_features, policy.n_classes, feature, &low,
-            &high,
+            _evidence(leaf, policy), policy.n_features, policy.n_classes, feature, &low, &high,
         )
     elif span == NULL:
         return 0

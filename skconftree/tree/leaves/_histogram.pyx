@@ -112,8 +112,7 @@ cdef void _count_two_bins(
 
 
 cdef void _count_column(
-    Leaf* leaf, const Policy* policy, intp_t f, intp_t begin, intp_t n,
-    const float32_t* column,
+    Leaf* leaf, const Policy* policy, intp_t f, intp_t begin, intp_t n, const float32_t* column,
 ) noexcept nogil:
     # Count a block with any bins.
     cdef intp_t K = policy.n_classes

@@ -194,9 +194,8 @@ cdef class LeafStore:
     """
 
     def __init__(
-        self, intp_t n_features, intp_t n_classes, GrowthSettings settings,
-        tuple nominal, bint bayes, intp_t n_pool, intp_t n_drawn=0, uint64_t seed=0,
-        bint single_bayes=False,
+        self, intp_t n_features, intp_t n_classes, GrowthSettings settings, tuple nominal,
+        bint bayes, intp_t n_pool, intp_t n_drawn=0, uint64_t seed=0, bint single_bayes=False,
     ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
@@ -433,7 +432,7 @@ cdef class LeafStore:
                 release_leaf(self.at[node], &self.policy)
                 self.at[node] = leaf
                 if with_boxes and leaf.box == NULL:
-                    raise ValueError("The state of this growing tree has no boxes.")
+                    raise corrupt_state("growing tree", "its boxes")
         reader.finish()
         self.n_leaves = tree.n_leaves
         _distribute_stored_rows(self)

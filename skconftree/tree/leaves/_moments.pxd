@@ -80,9 +80,8 @@ cdef float64_t class_share(
     float64_t threshold, intp_t side, bint takes_missing,
 ) noexcept nogil
 cdef int child_moments(
-    Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes,
-    intp_t feature, float64_t threshold, intp_t side, bint takes_missing,
-    const float64_t* scale, Moments* child,
+    Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes, intp_t feature,
+    float64_t threshold, intp_t side, bint takes_missing, const float64_t* scale, Moments* child,
 ) except -1 nogil
 cdef bint range_of_moments(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature,

@@ -95,8 +95,7 @@ cdef void add_to_moments(
 
 
 cdef void _add_to_block(
-    Moments* moments, const float32_t* x, intp_t n_features, intp_t c,
-    float64_t weight,
+    Moments* moments, const float32_t* x, intp_t n_features, intp_t c, float64_t weight,
 ) noexcept nogil:
     cdef float64_t* mean = moments.blocks[c]
     cdef float64_t* squares = mean + SQUARES * n_features
@@ -276,9 +275,8 @@ cdef bint range_of_moments(
 
 
 cdef int child_moments(
-    Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes,
-    intp_t feature, float64_t threshold, intp_t side, bint takes_missing,
-    const float64_t* scale, Moments* child,
+    Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes, intp_t feature,
+    float64_t threshold, intp_t side, bint takes_missing, const float64_t* scale, Moments* child,
 ) except -1 nogil:
     # Moments that a child inherits: the share scale[c] of class c, with the parent's
     # distribution. The split feature (-1: none) is a normal distribution truncated at the

@@ -80,8 +80,7 @@ cdef class LeafPredictor:
     cdef void update_hits(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil
     cdef void inherit_hits(self, const Leaf* parent, Leaf* child) noexcept nogil
     cdef void fill_proba(
-        self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
-        float64_t* out,
+        self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch, float64_t* out,
     ) noexcept nogil
     cdef void choose_power(self) noexcept nogil
     cdef void swap(self, LeafPredictor other) noexcept nogil

@@ -44,8 +44,7 @@ cdef int make_scratch(
     # One allocation for all arrays, so that they are close in memory.
     cdef intp_t n = n_features + 3 * n_classes
     scratch.precision = <float64_t*> arena.take(
-        n * sizeof(float64_t)
-        + n_features * (3 * sizeof(int32_t) + 2 * sizeof(float32_t)), 1
+        n * sizeof(float64_t) + n_features * (3 * sizeof(int32_t) + 2 * sizeof(float32_t)), 1
     )
     scratch.scores = scratch.precision + n_features
     scratch.products = scratch.scores + n_classes
@@ -243,8 +242,7 @@ cdef class LeafPredictor:
         return best
 
     cdef void fill_proba(
-        self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch,
-        float64_t* out,
+        self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch, float64_t* out,
     ) noexcept nogil:
         # Class probabilities of a row.
         cdef Model best_model = _best_model(self, leaf)
@@ -408,8 +406,7 @@ cdef intp_t _majority(LeafPredictor predictor, Tree tree, intp_t node) noexcept 
 
 
 cdef bint score_by_bayes(
-    const Policy* policy, const Leaf* leaf, bint own, const float32_t* x,
-    Scratch* scratch,
+    const Policy* policy, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch,
 ) noexcept nogil:
     # Naive Bayes over all rows of a leaf, or over the rows since its creation: log scores of the
     # classes, up to a common constant; -infinity for classes without rows. Returns False

@@ -75,8 +75,7 @@ cdef int append_row(
     _reserve(leaf, policy, leaf.n_rows + 1)
     if weight != 1.0 and leaf.weight == NULL:
         leaf.weight = <float64_t*> take_array(
-            &leaf.blocks, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t),
-            sizeof(float64_t),
+            &leaf.blocks, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t), sizeof(float64_t),
         )
         for i in range(leaf.n_rows):
             leaf.weight[i] = 1.0
@@ -274,8 +273,7 @@ cdef read_rows(StateReader reader, const LeafHeader* header, const Policy* polic
         _check_values(leaf, n, policy)
     if header.has_weights:
         leaf.weight = <float64_t*> take_array(
-            &leaf.blocks, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t),
-            sizeof(float64_t),
+            &leaf.blocks, bytes_of_array(leaf.y) // <intp_t> sizeof(label_t), sizeof(float64_t),
         )
         reader.take(leaf.weight, n * sizeof(float64_t))
         require_finite(leaf.weight, n)

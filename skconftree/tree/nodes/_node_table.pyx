@@ -733,8 +733,7 @@ cdef class NodeTable(NodeArrays):
         if leaf.shape != (n,):
             raise ValueError(f"keep_as_leaf must have shape ({n},), got {leaf.shape}.")
         left, above = retained_nodes(
-            self._arrays["first_child"][:n], self._arrays["n_children"][:n],
-            leaf.view(np.uint8),
+            self._arrays["first_child"][:n], self._arrays["n_children"][:n], leaf.view(np.uint8),
         )
         cdef const intp_t[::1] retained = left
         cdef const int32_t[::1] parent = above

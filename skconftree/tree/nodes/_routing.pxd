@@ -103,8 +103,7 @@ cdef inline intp_t packed_columns(intp_t d, bint finite) noexcept nogil:
 
 # n nodes without nominal splits.
 cdef void pack_nodes(
-    const Node* nodes, const Branching* branching, intp_t n, bint finite,
-    PackedNode* out,
+    const Node* nodes, const Branching* branching, intp_t n, bint finite, PackedNode* out,
 ) noexcept nogil
 # n rows of d values as padded(n) packed rows.
 cdef void pack_rows(

@@ -81,8 +81,7 @@ cdef uint32_t MAX_UINT32 = 0xFFFFFFFF
 
 
 cdef void pack_nodes(
-    const Node* nodes, const Branching* branching, intp_t n, bint finite,
-    PackedNode* out,
+    const Node* nodes, const Branching* branching, intp_t n, bint finite, PackedNode* out,
 ) noexcept nogil:
     cdef const Node* node
     cdef float32_t limit
@@ -153,8 +152,7 @@ cdef void route_packed(
     cdef intp_t i = 0
     while i < n:
         _route_part(
-            nodes, rows + i * n_columns, min(some, n - i), n_columns, n_unchecked, active,
-            out + i,
+            nodes, rows + i * n_columns, min(some, n - i), n_columns, n_unchecked, active, out + i,
         )
         i += some
 

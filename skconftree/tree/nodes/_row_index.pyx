@@ -215,8 +215,7 @@ cdef class NodeRanges:
         cdef intp_t i
         for i in range(self.first[node], self.first[node] + self.size[node]):
             if child_of(
-                tree.nodes, tree.branching, tree.child_of_code, node,
-                &self.X[self.order[i], 0],
+                tree.nodes, tree.branching, tree.child_of_code, node, &self.X[self.order[i], 0],
             ) != node:
                 return True
         return False

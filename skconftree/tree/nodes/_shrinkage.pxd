@@ -116,8 +116,7 @@ cdef inline void fill_shrunk(
 
 
 cdef inline void count_above(
-    float64_t* counts, intp_t K, const int32_t* parent, intp_t node, intp_t y,
-    float64_t weight
+    float64_t* counts, intp_t K, const int32_t* parent, intp_t node, intp_t y, float64_t weight
 ) noexcept nogil:
     # Count a row of a leaf at the leaf's ancestors.
     node = parent[node]

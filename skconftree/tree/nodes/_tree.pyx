@@ -322,10 +322,8 @@ cdef class Tree(NodeTable):
         """Share of each feature in the decrease of impurity, as in scikit-learn."""
         cdef dict snapshot = self._snapshot().all_arrays()
         return importances(
-            snapshot["nodes"]["feature"],
-            snapshot["parent"],
-            (snapshot["counts"] @ self.class_weight) * snapshot["impurity"],
-            self.n_features,
+            snapshot["nodes"]["feature"], snapshot["parent"],
+            (snapshot["counts"] @ self.class_weight) * snapshot["impurity"], self.n_features,
         )
 
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
@@ -378,7 +376,7 @@ cdef class LeafCost:
     def check(self):
         """Raise ``NotImplementedError`` if the required method is missing."""
         if <void*> self.of == <void*> LeafCost.of:
-            raise NotImplementedError(f"{type(self).__name__} does not define of.")
+            raise NotImplementedError(f"{type(self).__name__} does not define `of`.")
 
     cdef float64_t of(self, const float64_t* counts, intp_t n_classes) noexcept nogil:
         return 0.0

@@ -14,11 +14,10 @@ cdef class RootStats:
     """
 
     def __init__(
-        self, intp_t n_features, intp_t n_classes, *, class_weight=None,
-        n_categories=None, distinct=None, uint64_t seed=0, intp_t root_id=0,
-        intp_t id_offset=0, bint has_pool=False, bint integral=True, bint weighted=True,
-        intp_t largest_count=0, float64_t weight=0.0, float64_t total_weight=1.0,
-        float64_t min_weight=1.0, float64_t min_reweighted=0.0,
+        self, intp_t n_features, intp_t n_classes, *, class_weight=None, n_categories=None,
+        distinct=None, uint64_t seed=0, intp_t root_id=0, intp_t id_offset=0, bint has_pool=False,
+        bint integral=True, bint weighted=True, intp_t largest_count=0, float64_t weight=0.0,
+        float64_t total_weight=1.0, float64_t min_weight=1.0, float64_t min_reweighted=0.0,
     ):
         self.n_features = n_features
         self.n_classes = n_classes

@@ -110,13 +110,11 @@ cdef class Scan:
     ) noexcept nogil
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
-        const float64_t* gap, const label_t* y, const int32_t* count,
-        const float64_t* weight,
+        const float64_t* gap, const label_t* y, const int32_t* count, const float64_t* weight,
     ) noexcept nogil
     cdef intp_t walk_sorted_with_pool(
-        self, const uint32_t* entries, intp_t n, const label_t* y,
-        const int32_t* count, const float64_t* weight, const float32_t* x,
-        intp_t stride,
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
+        const float64_t* weight, const float32_t* x, intp_t stride,
     ) noexcept nogil
     cdef intp_t walk_histogram(
         self, const float64_t* histogram, intp_t n_levels, const float64_t* total

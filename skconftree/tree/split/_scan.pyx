@@ -76,8 +76,7 @@ cdef class Scan:
 
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
-        const float64_t* gap, const label_t* y, const int32_t* count,
-        const float64_t* weight,
+        const float64_t* gap, const label_t* y, const int32_t* count, const float64_t* weight,
     ) noexcept nogil:
         # As walk_sorted, without sums of phi. After the first n_below of the n entries there
         # are n_gap rows of one value without entries; `gap` are their counts. Blocks end
@@ -113,9 +112,8 @@ cdef class Scan:
         return self.finish()
 
     cdef intp_t walk_sorted_with_pool(
-        self, const uint32_t* entries, intp_t n, const label_t* y,
-        const int32_t* count, const float64_t* weight, const float32_t* x,
-        intp_t stride,
+        self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
+        const float64_t* weight, const float32_t* x, intp_t stride,
     ) noexcept nogil:
         # Some rows have no label (class n_classes). They are on their side of the midpoint
         # between the neighboring labeled values; value = x[row * stride].
@@ -392,8 +390,7 @@ cdef inline void _emit_in_block(
             scan.size = 0
             scan.take(size)
     memcpy(
-        scan.left + scan.size * scan.n_classes, scan.running,
-        scan.n_classes * sizeof(float64_t),
+        scan.left + scan.size * scan.n_classes, scan.running, scan.n_classes * sizeof(float64_t),
     )
     scan.emit(n_left, p)
 

@@ -547,8 +547,7 @@ cdef class Challengers(Selection):
                 self.node.scale_children(children)
                 _offer(
                     self, feature, self.best_of[feature].cut, children.scaled,
-                    children.pool[0] * self.node.share,
-                    children.pool[1] * self.node.share,
+                    children.pool[0] * self.node.share, children.pool[1] * self.node.share,
                 )
             best = self.best_of + feature
             stored = best[0]

@@ -121,8 +121,7 @@ cdef class MonitoredGrower(Grower):
         return Grower.limit_memory(self)
 
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
-        float64_t* proba,
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted, float64_t* proba,
     ) except -1 nogil:
         cdef intp_t predicted_class = 0
         Grower.learn_row(self, x, y, weight, &predicted_class, proba)

@@ -92,15 +92,13 @@ cdef class Grower:
         Scratch* scratch, float64_t* out,
     ) noexcept nogil
     cdef int _check_rows(
-        self, const float32_t[:, ::1] X, const label_t[::1] y,
-        const float64_t[::1] weight,
+        self, const float32_t[:, ::1] X, const label_t[::1] y, const float64_t[::1] weight,
     ) except -1
     cdef open_pool(self, const uint8_t[::1] learned=*)
     cdef labeled_bits(self)
     cdef load_pool(self, bits)
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
-        float64_t* proba,
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted, float64_t* proba,
     ) except -1 nogil
     cdef int limit_memory(self) except -1
     cdef intp_t _reserve_bytes(self) noexcept nogil

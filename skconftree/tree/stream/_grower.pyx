@@ -89,9 +89,8 @@ cdef intp_t _majority_of_node(Grower grower, intp_t node) noexcept nogil:
 
 
 cdef int _check_stored(
-    Grower grower, intp_t n_features, const int32_t[::1] column_indices,
-    const int64_t[::1] starts, const float32_t[::1] stored, const label_t[::1] y,
-    const float64_t[::1] weight,
+    Grower grower, intp_t n_features, const int32_t[::1] column_indices, const int64_t[::1] starts,
+    const float32_t[::1] stored, const label_t[::1] y, const float64_t[::1] weight,
 ) except -1:
     # _check_rows() for the stored values of a sparse table, which has no categories.
     cdef intp_t n = starts.shape[0] - 1
@@ -162,7 +161,8 @@ cdef class MemoryLimit:
             raise ValueError(
                 f"max_bytes={self.requested} is too small: the tree takes {min_bytes} bytes "
                 f"before its first row"
-                f"{', and a second one is needed' if self.max_bytes < self.requested else ''}."
+                f"{', and a second one is needed' if self.max_bytes < self.requested else ''}. "
+                f"Pass at least {self.requested // self.max_bytes * min_bytes}."
             )
 
     def check_challengers(self, intp_t n_trees):
@@ -276,8 +276,7 @@ cdef class Grower:
         )
         self.leaves = LeafStore(
             d, K, settings, recipe.nominal, self.predictor.counts_hits,
-            0 if pool is None else pool.shape[0], n_drawn, recipe.seed,
-            recipe.in_forest,
+            0 if pool is None else pool.shape[0], n_drawn, recipe.seed, recipe.in_forest,
         )
         self.policy = &self.leaves.policy
         self.source.policy = self.policy
@@ -350,8 +349,7 @@ cdef class Grower:
             _fill_node_proba(self, stopped_at, out)
 
     cdef int _check_rows(
-        self, const float32_t[:, ::1] X, const label_t[::1] y,
-        const float64_t[::1] weight,
+        self, const float32_t[:, ::1] X, const label_t[::1] y, const float64_t[::1] weight,
     ) except -1:
         # Validate all rows first, because labels and codes index arrays. A row of weight 0
         # is not learned, so its categories may be unknown.
@@ -479,8 +477,7 @@ cdef class Grower:
             self.splitter.reserve_categories(n_codes + 1)
 
     def add_fitted_rows(
-        self, const float32_t[:, ::1] X, const label_t[::1] y,
-        const float64_t[::1] weight,
+        self, const float32_t[:, ::1] X, const label_t[::1] y, const float64_t[::1] weight,
     ):
         """Add rows that the tree was fitted to; then call `retire_evidence`."""
         cdef intp_t i, stopped_at
@@ -595,8 +592,7 @@ cdef class Grower:
             trim_reserve()
 
     cdef int learn_row(
-        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted,
-        float64_t* proba,
+        self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted, float64_t* proba,
     ) except -1 nogil:
         # Predict the class of a row, and class probabilities unless `proba` is NULL, then
         # learn the row.
@@ -794,16 +790,11 @@ cdef class Grower:
 
     def _state(self):
         return GrowerState(
-            n_rows_seen=self.n_rows_seen,
-            weight_seen=self.weight_seen,
-            total_weight=self.total_weight,
-            full=bool(self.limit.full),
-            whole=bool(self.source.all_integer),
-            leaves=self.leaves.write(),
-            missing=bool(self.policy.missing),
-            n_codes=self.leaves.n_codes,
-            learned=self.labeled_bits(),
-            losses=self.predictor.write_losses(),
+            n_rows_seen=self.n_rows_seen, weight_seen=self.weight_seen,
+            total_weight=self.total_weight, full=bool(self.limit.full),
+            whole=bool(self.source.all_integer), leaves=self.leaves.write(),
+            missing=bool(self.policy.missing), n_codes=self.leaves.n_codes,
+            learned=self.labeled_bits(), losses=self.predictor.write_losses(),
         )
 
     def __setstate__(self, state):
@@ -887,9 +878,8 @@ cdef int _split_leaf(Grower grower, Leaf* leaf, const Split* split) except -1 no
     _make_children(grower, leaf, &leaf_split)
     # nothing fails from here on
     grower.tree.split(
-        leaf.node, split.feature, split.threshold, children.missing_left,
-        children.missing_seen, children.child_of_code, children.n_codes,
-        children.unknown, &split.evidence,
+        leaf.node, split.feature, split.threshold, children.missing_left, children.missing_seen,
+        children.child_of_code, children.n_codes, children.unknown, &split.evidence,
     )
     _add_children(grower, leaf, &leaf_split)
     for z in range(r):

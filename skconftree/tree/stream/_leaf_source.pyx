@@ -164,8 +164,7 @@ cdef class LeafSource(Source):
             if self.node.has_pool:
                 return _walk_with_pool(self, feature, scan)
             return scan.walk_sorted(
-                self.order, self.n_present, self.y, NULL, self.row_weight,
-                self.node.counts,
+                self.order, self.n_present, self.y, NULL, self.row_weight, self.node.counts,
             )
         if self.policy.fixed_cuts:
             return _walk_every_cut(self, scan)
@@ -224,8 +223,7 @@ cdef class LeafSource(Source):
             return self.edges[position]
         n_left = _n_labeled(self, feature, position)
         return midpoint(
-            self.column[self.order[n_left - 1] >> 1],
-            self.column[self.order[n_left] >> 1],
+            self.column[self.order[n_left - 1] >> 1], self.column[self.order[n_left] >> 1],
         )
 
     cdef bint count_sides(
@@ -402,8 +400,7 @@ cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexce
                 until = position
             else:
                 until = next_beyond(
-                    source.pool, source.line, until, source.n_pool_present, feature, cut,
-                    step,
+                    source.pool, source.line, until, source.n_pool_present, feature, cut, step,
                 )
                 if cut_positions != NULL:
                     cut_positions[last * n_lines] = <int32_t> until

@@ -76,7 +76,9 @@ def check_recipe(recipe, tree):
         and _fits_tree(recipe, tree)
         and _are_codes(recipe.X_pool, recipe.nominal)
     ):
-        raise ValueError("The recipe of this growing tree does not match the tree.")
+        raise ValueError(
+            "The recipe of this growing tree does not match the tree. Fit it again."
+        )
 
 
 def _fits_tree(recipe, tree):
