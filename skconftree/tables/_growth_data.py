@@ -95,8 +95,8 @@ def sample_rows(y, n_classes, count=None, weight=None, counts=None, distinct=Non
     sums = np.bincount(y, weights=weights, minlength=n_classes + 1)
     labeled = y < n_classes
     if weights is not None:
-        labelled &= weights > 0
-    n_labeled = int(np.count_nonzero(labelled))
+        labeled &= weights > 0
+    n_labeled = int(np.count_nonzero(labeled))
     if n_labeled == 0:
         raise ValueError("counts must be positive for at least one labeled row.")
     return Sample(

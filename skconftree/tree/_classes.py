@@ -430,7 +430,8 @@ class ConfidenceTreeClassifier(
 
     @learns
     def _answer_as(self, *said):
-        # Keep the splits; replace the counts by predictions of a classifier, see `distill`.
+        # Keep the splits; replace the counts by predictions of a classifier, see
+        # `distill`.
         self._model = self._model.distilled(*said)
 
     @available_if(check_can_stream)
@@ -572,7 +573,8 @@ class ConfidenceTreeClassifier(
         return _safe_indexing(pool, row_indices), row_indices
 
     def _check_call(self, classes, X_pool):
-        # Validated in the first call only, because validation takes as long as ten rows.
+        # Validated in the first call only, because validation takes as long as ten
+        # rows.
         if self._model is None or not self._model.grows:
             if not get_config()["skip_parameter_validation"]:
                 self._validate_params()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TrainingRows(NamedTuple):
-    """Training data of a tree; `take` returns rows, class indices and weights or None."""
+    """Training data of a tree; `take` returns rows, classes, and weights or None."""
 
     take: Callable
     criterion: str

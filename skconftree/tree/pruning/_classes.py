@@ -98,8 +98,8 @@ class PessimisticPruning(BasePruning):
             keep_as_leaf &= ~(strong & _changes_proportions(tree))
         return keep_as_leaf
 
-    # The cost ignores `protect_below`, also in growth with look-ahead: strong splits that
-    # do not change a predicted class have the same cost.
+    # The cost ignores `protect_below`, also in growth with look-ahead: strong splits
+    # that do not change a predicted class have the same cost.
     def leaf_cost(self, n_leaves: int) -> LeafCost | None:
         return PessimisticCost(self.confidence, n_leaves)
 
