@@ -52,7 +52,7 @@ cdef class GrowthSettings:
     cdef readonly bint by_volume                # W is the volume of a node's box
     cdef readonly bint separate                 # only rows since a leaf's creation are
                                                 # evidence
-    cdef readonly bint inherited_is_evidence               # and rows inherited from its parent
+    cdef readonly bint inherited_is_evidence    # and rows inherited from its parent
     cdef readonly bint fixed_cuts               # a leaf's candidate cuts are set once
     cdef readonly bint recurses                 # children try to split immediately
 

@@ -116,9 +116,7 @@ def read_settings(values):
 
 
 cdef _raise_invalid(str name, value, str expected):
-    raise ValueError(
-        f"The growth setting {name} must be {expected}. Got {value!r} instead."
-    )
+    raise ValueError(f"The growth setting {name} must be {expected}. Got {value!r} instead.")
 
 
 cdef intp_t _integer(dict values, str name, intp_t low, intp_t high) except? -1:

@@ -16,7 +16,7 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef struct TrialNode:
     # A node of a trial tree, which was grown for its cost.
-    float64_t below         # cost of its children; 0 for a leaf
+    float64_t cost_below    # cost of its children; 0 for a leaf
     int32_t first_child     # in the same array
     int32_t n_children
 
@@ -26,7 +26,7 @@ cdef struct Candidate:
     NodeRecord record
     Segment* segments       # of the sparse columns with entries in the node; owned
     intp_t n_segments
-    TrialNode* trial_nodes        # its trial tree, if look-ahead has grown it; owned
+    TrialNode* trial_nodes  # its trial tree, if look-ahead has grown it; owned
     Split split
 
 
@@ -52,18 +52,18 @@ cdef class Builder:
     cdef Helpers helpers            # None for a single thread
     cdef intp_t n_root              # rows of the root
     cdef intp_t max_depth
-    cdef float64_t min_samples_split      # by min_samples_split,
-    cdef float64_t min_split_weight     # and by min_samples_leaf too
+    cdef float64_t min_samples_split
+    cdef float64_t min_split_weight  # of a node, by min_samples_split and min_samples_leaf
     cdef intp_t max_leaves
     cdef bint best_first
     cdef Arena arena                # of the candidates too
     cdef intp_t* starts             # where the children of the last split begin
-    cdef float64_t* child_pools           # and their weights W
-    cdef int32_t* child_features            # features of one child, and its segments; scratch,
-    cdef Segment* segments          # NULL without segments
-    cdef Candidate* children            # children of the last split, not yet in the frontier
-    cdef intp_t n_children_made
-    cdef Candidate* frontier            # stack, or heap by improvement
+    cdef float64_t* child_pools     # and their weights W
+    cdef int32_t* child_features    # features and segments of one child: scratch, NULL
+    cdef Segment* segments          # without segments
+    cdef Candidate* new_children    # children of the last split, not yet in the frontier
+    cdef intp_t n_new_children
+    cdef Candidate* frontier        # stack, or heap by improvement
     cdef intp_t n_frontier
     cdef intp_t frontier_capacity
 

@@ -57,7 +57,7 @@ cdef class Builder:
         self.arena = Arena()
         self.starts = <intp_t*> self.arena.take(capacity + 1, sizeof(intp_t))
         self.child_pools = <float64_t*> self.arena.take(capacity, sizeof(float64_t))
-        self.children = <Candidate*> self.arena.take(capacity, sizeof(Candidate))
+        self.new_children = <Candidate*> self.arena.take(capacity, sizeof(Candidate))
         self.child_features = NULL
         self.segments = NULL
         if self.source.has_segments:
@@ -226,9 +226,9 @@ cdef class Builder:
         for z in range(r):
             if self._may_split(first + z):
                 self._make_child(candidate, first + z, z)
-        while self.n_children_made > 0:
-            self.n_children_made -= 1
-            self._add(&self.children[self.n_children_made])
+        while self.n_new_children > 0:
+            self.n_new_children -= 1
+            self._add(&self.new_children[self.n_new_children])
         return 0
 
     cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil:
@@ -263,8 +263,8 @@ cdef class Builder:
         if parent.record.box != NULL:
             record.box = _copied_box(self, parent.record.box)
             cut_box(record.box, parent.split.feature, parent.split.threshold, outcome)
-        self.children[self.n_children_made] = child
-        self.n_children_made += 1
+        self.new_children[self.n_new_children] = child
+        self.n_new_children += 1
         return 0
 
     cdef void _release(self, Candidate* candidate) noexcept nogil:

@@ -44,16 +44,16 @@ cdef class LookaheadBuilder(Builder):
 
     cdef Builder trial
     cdef LeafCost leaf_cost
-    cdef TrialCosts trial_costs     # of the candidate that was examined last
+    cdef TrialCosts trial_costs  # of the candidate that was examined last
     cdef intp_t first           # depths of look-ahead: first <= depth < end
     cdef intp_t end
     cdef intp_t width           # splits tried per node
-    cdef Split* splits           # [width]
-    cdef float64_t* scaled        # [n_classes] counts of a leaf on the scale of the bound
+    cdef Split* splits          # [width]
+    cdef float64_t* scaled      # [n_classes] counts of a leaf on the scale of the bound
     # Of each node of the trial tree.
     cdef intp_t trial_capacity
     cdef float64_t* least       # [trial_capacity] cost of its cheapest pruning
-    cdef TrialNode* trial_nodes       # [trial_capacity]
+    cdef TrialNode* trial_nodes  # [trial_capacity]
     cdef TrialNode* best_trial_nodes  # [trial_capacity] of the best trial of the node so far
     cdef intp_t* queue          # [trial_capacity] scratch
 
@@ -133,7 +133,7 @@ cdef class LookaheadBuilder(Builder):
             self.source.store_order(&candidate.record)
             for i in range(n):
                 if i == 0 and candidate.trial_nodes != NULL:
-                    cost = candidate.trial_nodes[0].below
+                    cost = candidate.trial_nodes[0].cost_below
                 else:
                     cost = _grow_trial(self, candidate, &self.splits[i])
                     self.source.restore_order()
@@ -168,7 +168,7 @@ cdef class LookaheadBuilder(Builder):
     cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil:
         cdef Candidate* child
         Builder._make_child(self, parent, node, outcome)
-        child = &self.children[self.n_children_made - 1]
+        child = &self.new_children[self.n_new_children - 1]
         if self.chosen_trial != NULL and _looks_ahead_at(self, child.record.depth):
             _copy_trial(self, child, self.chosen_trial, self.chosen_trial[0].first_child + outcome)
         return 0
@@ -286,15 +286,15 @@ cdef float64_t _cost_below_root(LookaheadBuilder builder) except? -1.0 nogil:
         trial = &builder.trial_nodes[node]
         trial.first_child = builder.trial.tree.first_child[node]
         trial.n_children = builder.trial.tree.n_children[node]
-        trial.below = 0.0
+        trial.cost_below = 0.0
         for child in range(trial.first_child, trial.first_child + trial.n_children):
-            trial.below += builder.least[child]
+            trial.cost_below += builder.least[child]
         if node == 0:
-            return trial.below
+            return trial.cost_below
         builder.splitter.node.scale(builder.trial.tree.counts + node * K, builder.scaled)
         cost = builder.leaf_cost.of(builder.scaled, K)
-        if trial.n_children > 0 and not as_cheap(cost, trial.below):
-            cost = trial.below
+        if trial.n_children > 0 and not as_cheap(cost, trial.cost_below):
+            cost = trial.cost_below
         builder.least[node] = cost
 
 

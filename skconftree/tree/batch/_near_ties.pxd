@@ -28,18 +28,18 @@ cdef struct Sides:
     intp_t missing_code
     float64_t threshold     # of values
     bint missing_left
-    int16_t* child_of_code       # [n_levels] of categories,
+    int16_t* child_of_code  # [n_levels] of categories,
     bint nominal            # if it is
 
 
 cdef class RunnerUp:
     cdef Splitter splitter
-    cdef CandidateSplits candidates   # of the splitter
+    cdef CandidateSplits candidates  # of the splitter
     cdef NodeRows rows
-    cdef float64_t min_weight        # smallest weight of a node whose split is compared
+    cdef float64_t min_weight   # smallest weight of a node whose split is compared
     cdef bint by_logarithms     # the criterion is entropy, otherwise Gini influences are used
     cdef Arena arena
-    cdef Sides splits[MAX_STORED_COMPETITORS + 1]   # of the split, and of its competitors
+    cdef Sides splits[MAX_STORED_COMPETITORS + 1]  # of the split, and of its competitors
     cdef const uint32_t* order  # of the feature of the split: the order of visiting the rows
                                 # if all features are sorted (then ids are not updated);
                                 # else NULL
@@ -48,11 +48,11 @@ cdef class RunnerUp:
     cdef intp_t n_present
     cdef int32_t* cells         # [CHUNK] of rows
     cdef float64_t* tally       # [cells, n_classes + 1] weights
-    cdef int32_t* int_tally         # the same for integer weights
+    cdef int32_t* int_tally     # the same for integer weights
     cdef intp_t tally_capacity
     cdef intp_t pair_capacity
     cdef float64_t* joint       # [outcomes of the split, of a competitor, n_present]
-    cdef float64_t* influences       # influences of a row on the gains of both splits, by its
+    cdef float64_t* influences  # influences of a row on the gains of both splits, by its
                                 # child and class
     cdef float64_t* pair        # [2, 2, n_classes] children of a competitor; scratch
 

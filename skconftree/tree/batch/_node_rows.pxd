@@ -43,7 +43,7 @@ cdef class NodeRows:
     # In node order.
     cdef Column* columns            # [n_features]; read column(f) if it may be sparse
     cdef SparseRows sparse          # None if X is dense
-    cdef SparseColumn* sparse_columns   # its columns, or NULL
+    cdef SparseColumn* sparse_columns  # its columns, or NULL
     cdef uint32_t* ids              # [n_rows] the rows
     cdef label_t* node_y            # [n_rows]
     cdef int32_t* node_count        # [n_rows], or NULL

@@ -142,7 +142,7 @@ cdef class CodeTally:
     cdef uint64_t* counts       # [1 + MAX_COLUMNS, MAX_LEVELS], and
     cdef uint64_t* present      # [1 + MAX_COLUMNS, MAX_LEVELS] bits: which have rows;
                                 # zero after the walk
-    cdef int32_t counted_features[MAX_COLUMNS]      # their features; -1 = walked
+    cdef int32_t counted_features[MAX_COLUMNS]  # their features; -1 = walked
     cdef intp_t n_counted
     cdef uint64_t* packed_row   # [n_classes] a row of a class, packed
 

@@ -60,7 +60,7 @@ cdef class PartedSource(RowSource):
     cdef const int64_t[:, ::1] node_counts
     cdef const int64_t* cells       # its counts, `width` for each code
     cdef intp_t width
-    cdef intp_t row_column             # column of the number of rows; -1 = it is their weight
+    cdef intp_t row_column          # column of the number of rows; -1 = it is their weight
     cdef float64_t distinct         # weight without repeats
 
     cdef list pending       # requests for divide(), of splits that have been made
@@ -305,7 +305,7 @@ cdef class PartedSubtrees(Helpers):
 
     cdef PartedSource parted
     cdef bint draws
-    cdef Py_ssize_t max_gathered   # rows of a node that is small
+    cdef Py_ssize_t max_gathered    # rows of a node that is small
     cdef dict handles               # by node, the handle of its tree
 
     def __init__(self, PartedSource parted not None, bint draws):
@@ -372,9 +372,9 @@ cdef undivided_node(Builder builder, const Candidate* candidate):
 
 
 cdef enum:
-    MAX_BATCH_CELLS = 1048576          # counts of the nodes that are divided together
+    MAX_BATCH_CELLS = 1048576  # counts of the nodes that are divided together
     MAX_BATCH_NODES = 1024  # nodes that are divided together
-    MIN_ROUNDS_PER_LEVEL = 4      # minimum for large nodes
+    MIN_ROUNDS_PER_LEVEL = 4  # minimum for large nodes
 
 
 cdef class PartedRunnerUp(RunnerUp):
@@ -432,7 +432,7 @@ cdef class PartedBuilder(Builder):
 
     cdef PartedSource parted
     cdef Py_ssize_t max_uncounted       # largest number of rows of a child without counts
-    cdef Py_ssize_t n_per_round             # nodes that are divided in one round
+    cdef Py_ssize_t n_per_round         # nodes that are divided in one round
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,

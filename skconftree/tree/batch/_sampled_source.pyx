@@ -132,7 +132,7 @@ cdef enum:
     SHORT = 40              # up to this number of rows, each is compared with all others
     EXTRA_BUCKET_BITS = 3   # 8 to 16 buckets per row, so that few rows share one
     DIGIT_BITS = 11
-    SHIFTS_PER_ROW = 4        # limit of an insertion sort, per row
+    SHIFTS_PER_ROW = 4      # limit of an insertion sort, per row
 
 
 # Rows of a node in the order of their ranks.
@@ -357,7 +357,7 @@ cdef intp_t walk_square_keys(
 
 
 cdef enum:
-    MIN_PRUNED_ROWS = 256      # rows
+    MIN_PRUNED_ROWS = 256   # rows
     MAX_RUNS = 2048
     RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
     CORNERS = 3             # of a run, in addition to that of the previous run
@@ -382,9 +382,9 @@ cdef class PrunedWalk:
     cdef Arena arena
     cdef uint64_t* tally        # [MAX_RUNS] packed counts of the runs; zero between walks
     cdef uint64_t* before       # [MAX_RUNS] packed counts of all lower ranks
-    cdef float64_t* min_scores        # [MAX_RUNS] lower limit of the scores of the run
+    cdef float64_t* min_scores  # [MAX_RUNS] lower limit of the scores of the run
     cdef uint8_t* marked        # [MAX_RUNS] whether it may have the best candidate
-    cdef uint64_t* has_rank         # [n_codes] bits: ranks of the node; zero between walks
+    cdef uint64_t* has_rank     # [n_codes] bits: ranks of the node; zero between walks
     cdef int32_t* codes         # [n_rows] of rows of marked runs
     cdef uint64_t* rows
     cdef uint64_t* left         # [n_rows + 1] candidates: packed counts on the left,
@@ -602,17 +602,17 @@ cdef class DrawnSource(RowSource):
     cdef PrunedWalk pruned      # of two classes
     cdef Arena arena
     cdef readonly bint is_supported
-    cdef DrawnColumn* columns       # [n_features]
+    cdef DrawnColumn* columns   # [n_features]
 
     # In node order.
     cdef uint64_t* rows             # [n_rows] tagged, ascending in a node
     cdef bint repeated              # some count more than once
-    cdef uint64_t* partitioned_rows       # [n_rows] rows while they are partitioned
+    cdef uint64_t* partitioned_rows  # [n_rows] rows while they are partitioned
 
     # The node, from its start.
-    cdef int32_t to_count[MAX_COLUMNS]    # features that will be walked and may be counted
-    cdef intp_t n_to_count                # together
-    cdef intp_t lookup_feature           # the feature of `codes`; -1 = none
+    cdef int32_t to_count[MAX_COLUMNS]  # features that will be walked and may be counted
+    cdef intp_t n_to_count          # together
+    cdef intp_t lookup_feature      # the feature of `codes`; -1 = none
     cdef int32_t* codes             # [n_rows]
     cdef intp_t divided_feature     # the feature and position of the cut by which rows are
     cdef intp_t divided_position    # divided in `partitioned_rows`, or in `sides` if some
@@ -627,12 +627,12 @@ cdef class DrawnSource(RowSource):
     # The rows of a walk: those that have a value.
     cdef intp_t n_present
     cdef const uint64_t* present_rows
-    cdef int32_t* present_codes        # [n_rows], and
-    cdef uint64_t* present_only_rows        # [n_rows] if some rows have no value
-    cdef label_t* unpacked_y           # [n_rows] of walks that do not use tags
+    cdef int32_t* present_codes     # [n_rows], and
+    cdef uint64_t* present_only_rows  # [n_rows] if some rows have no value
+    cdef label_t* unpacked_y        # [n_rows] of walks that do not use tags
     cdef int32_t* unpacked_count
     cdef CodeTally packed           # their counts, if these can be packed;
-    cdef int32_t* unpacked_tally       # [MAX_LEVELS, n_classes] if not; zero between walks
+    cdef int32_t* unpacked_tally    # [MAX_LEVELS, n_classes] if not; zero between walks
     cdef uint64_t* present          # [MAX_LEVELS] bits: codes in the tally
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes]
 
@@ -944,7 +944,7 @@ cdef class DrawnSource(RowSource):
         if self.divided_feature != feature or self.divided_position != position:
             self._set_sides(feature, position)
         return midpoint(
-            value_of(self.table, feature, self.parted.below, <int32_t> position),
+            value_of(self.table, feature, self.parted.cost_below, <int32_t> position),
             smallest_of(self.table, feature, self.parted.above, <int32_t> self.parted.code_above),
         )
 
@@ -997,7 +997,7 @@ cdef class DrawnSource(RowSource):
                 )
         for c in range(K):
             self.side_counts[c] = (<int32_t> self.node.counts[c] - self.side_counts[K + c])
-        self._prefetch_value(feature, parted.below)
+        self._prefetch_value(feature, parted.cost_below)
         self._prefetch_value(feature, parted.above)
 
     cdef void _mark_sides(self, intp_t feature, int32_t cut) noexcept nogil:
@@ -1022,13 +1022,13 @@ cdef class DrawnSource(RowSource):
             self.side_counts[side * K + class_of(rows[i])] += count_of(rows[i])
             if code == cut and below < 0:
                 below = code
-                parted.below = row_of(rows[i])
+                parted.cost_below = row_of(rows[i])
             if side == 1 and code < above:
                 above = code
                 parted.above = row_of(rows[i])
         parted.code_above = above
         if below >= 0:
-            self._prefetch_value(feature, parted.below)
+            self._prefetch_value(feature, parted.cost_below)
         if above != NO_CODE:
             self._prefetch_value(feature, parted.above)
 

@@ -43,7 +43,7 @@ cdef class Workers:
 
     cdef readonly object thread_team
     cdef readonly intp_t n_workers
-    cdef intp_t min_shared_values       # values of a node
+    cdef intp_t min_shared_values   # values of a node
     cdef list splitters             # [n_workers]
     cdef Arena arena
     cdef bint failed                # the last task has failed
@@ -217,7 +217,7 @@ cdef class Subtrees(Helpers):
     cdef Workers workers
     cdef list builders          # one per worker, or none
     cdef bint defers_nodes
-    cdef intp_t min_task_values     # smallest number of values of a deferred node
+    cdef intp_t min_task_values  # smallest number of values of a deferred node
     cdef Arena arena
     cdef Candidate* leaves      # [n_leaves] deferred nodes; the builder owns their arrays
     cdef intp_t n_leaves

@@ -13,7 +13,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, u
 # subclass.
 
 cdef enum ChildRows:
-    IS_CONSTANT            # the feature is constant in the child
+    IS_CONSTANT        # the feature is constant in the child
     IN_RANGE           # its rows are in the range of the child
     IN_SEGMENT         # some are stored elsewhere, in a segment that the child stores
 
@@ -85,7 +85,7 @@ cdef inline intp_t index_of_level(const Column* column, float64_t threshold) noe
 
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
-    cdef StoredOrder stored_order     # of a node that is looked ahead from
+    cdef StoredOrder stored_order   # of a node that is looked ahead from
     cdef CodeTally packed           # of nodes whose rows are labeled, with integer weights
     cdef Arena arena
 
@@ -94,13 +94,13 @@ cdef class TableSource(RowSource):
     cdef int32_t* tally             # the same as integers, for integer weights
     cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
     cdef int32_t* sorted_codes      # [SORT_LIMIT] their codes
-    cdef intp_t n_present              # rows with a value, if the feature is sorted
+    cdef intp_t n_present           # rows with a value, if the feature is sorted
     cdef intp_t* at                 # [2, branches of a multiway split] scratch
     cdef void* scratch              # [n_rows + 1] 8 bytes each: rows being moved
 
     # The node.
     cdef float64_t n_walked         # rows with repeats, or REPEATS of each if less
-    cdef float64_t unlabeled       # weight of the unlabeled rows; of sparse tables only
+    cdef float64_t unlabeled        # weight of the unlabeled rows; of sparse tables only
 
     # Divide the rows of a node, which have been marked, between two children.
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil

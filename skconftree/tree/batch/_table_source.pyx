@@ -4,7 +4,7 @@ from libc.math cimport fmin
 from libc.string cimport memset
 
 from skconftree.tree.split._scan cimport sum_of
-from skconftree.tree.split._scan import raise_undefined
+from skconftree.criteria._score import raise_undefined
 from skconftree.tables._encoded_table cimport MAX_LEVELS, floor_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
@@ -18,16 +18,6 @@ from skconftree.utils._typedefs cimport label_t
 
 cdef class RowSource(Source):
     """Rows that a builder divides among the children of a node."""
-
-    def check(self):
-        """Raise ``NotImplementedError`` if a required method is missing."""
-        super().check()
-        if <void*> self.divide == <void*> RowSource.divide:
-            raise_undefined(self, "divide")
-        if <void*> self.draw == <void*> RowSource.draw and (
-            <void*> self.index_of == <void*> RowSource.index_of
-        ):
-            raise_undefined(self, "draw")
 
     cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil:
         pass

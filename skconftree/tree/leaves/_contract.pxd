@@ -13,7 +13,7 @@ cdef struct LeafSplit:
     intp_t cut                  # the last bin of values that goes to the left
     float64_t threshold
     bint missing_left
-    const int16_t* child_of_code     # outcome of each category, -1: not seen; NULL if numeric
+    const int16_t* child_of_code  # outcome of each category, -1: not seen; NULL if numeric
     intp_t n_codes
     intp_t unknown              # outcome of a category that was not seen before
     const float64_t* pool       # weight W of each outcome
@@ -72,7 +72,7 @@ cdef struct PoolLists:      # see _leaf_store.pxd
     intp_t n_rows           # of X_pool; 0 without a pool
     intp_t n_lines          # one, and one for each numeric feature
     int32_t* rows           # [n_lines, n_rows]
-    int32_t* scratch          # [n_rows] scratch
+    int32_t* scratch        # [n_rows] scratch
     int16_t* outcome        # [n_rows] scratch
 
 
@@ -81,14 +81,14 @@ cdef struct Policy:
     intp_t n_features
     intp_t n_classes
     Blocks* blocks          # owns the leaves, but not their statistics
-    const LeafMemory* first     # memory of a new leaf that inherits nothing
-    const LeafMemory* counted   # memory of a leaf that has reached `row_limit` rows, if
-    const LeafMemory* later     # it may store some of them, and if it may not
+    const LeafMemory* first  # memory of a new leaf that inherits nothing
+    const LeafMemory* counted  # memory of a leaf that has reached `row_limit` rows, if
+    const LeafMemory* later  # it may store some of them, and if it may not
     intp_t row_limit        # or NO_LIMIT
     intp_t stored_rows      # that a leaf may store in addition to counts; 0: none
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
-    bint inherited_is_evidence         # so are inherited rows that the parent stored
+    bint inherited_is_evidence  # so are inherited rows that the parent stored
     bint single_bayes       # then it has no naive Bayes of its own rows alone
     bint fixed_cuts         # a leaf's candidate cuts are set once
     bint bayes              # leaves may predict by naive Bayes
@@ -98,12 +98,12 @@ cdef struct Policy:
     const int32_t* nominal  # [n_nominal] features
     int32_t* n_codes        # [n_features] categories seen, -1 if numeric; or NULL
     PoolLists pool
-    const int32_t* pool_line    # [n_features] line of each, 0 if nominal
-    intp_t n_drawn          # size of a leaf's feature subset; 0: it uses all features
+    const int32_t* pool_line  # [n_features] line of each, 0 if nominal
+    intp_t subset_size      # size of a leaf's feature subset; 0: it uses all features
     uint64_t seed           # of the feature subsets
 
 
-cdef struct Drawn:          # see _rows.pxd
+cdef struct FeatureSubset:          # see _rows.pxd
     Policy policy
     int32_t* features       # [policy.n_features] ascending
 
@@ -111,7 +111,7 @@ cdef struct Drawn:          # see _rows.pxd
 cdef struct Leaf:
     intp_t node
     uint64_t key                # seed of its feature subset
-    Drawn* drawn                # or NULL: it uses all features
+    FeatureSubset* subset       # or NULL: it uses all features
     Leaf* inherited_model       # of a leaf with a subset: the statistics of its parent, in
                                 # the parent's features; NULL once they are outweighed
     const LeafMemory* memory
@@ -122,10 +122,10 @@ cdef struct Leaf:
     float64_t n_total
     float64_t hits[4]           # decayed weight of rows that each model predicted correctly
     float64_t* fresh            # [n_classes]
-    float64_t* total             # [n_classes]
+    float64_t* total            # [n_classes]
     float64_t* recent           # [n_classes] counts that decay with every row
 
-    bint inherits_evidence                 # it inherited stored rows only, which are evidence
+    bint inherits_evidence      # it inherited stored rows only, which are evidence
     bint dropped                # it counts its rows and stores only the latest ones
     intp_t n_rows
     intp_t n_inherited          # the first rows are inherited
@@ -185,7 +185,7 @@ cdef struct LeafMemory:
     # nothing to do, or if nothing uses its result.
     int64_t code            # in a state: never changed, never reused
     bint may_split          # a leaf may try to split
-    bint stores_rows         # all of them, unless the leaf has dropped some
+    bint stores_rows        # all of them, unless the leaf has dropped some
     bint counts_bins        # evidence is counted in bins; if not, it is the stored rows,
                             # if there are any and cuts are not fixed
 

@@ -12,7 +12,7 @@ from skconftree.utils._memory cimport release
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 cdef enum:
-    BLOCK = 256         # rows that are counted together
+    BLOCK = 256             # rows that are counted together
     SMALL_N_CLASSES = 8     # up to which one class is counted at a time
 
 

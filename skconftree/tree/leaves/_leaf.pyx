@@ -12,7 +12,7 @@ from skconftree.tree.leaves._moments cimport (
     Moments, allocate_moments, read_moments, release_moments, write_moments,
 )
 from skconftree.tree.leaves._rows cimport (
-    ROWS, bytes_of_drawn, draw_features, index_of, policy_of, read_rows, write_rows,
+    ROWS, bytes_of_subset, draw_subset, index_of, policy_of, read_rows, write_rows,
 )
 from skconftree.tree.leaves._state cimport require
 from skconftree.utils._box cimport cut_box
@@ -46,7 +46,7 @@ cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
     if leaf != NULL:
         release_all(&leaf.blocks)
         release(policy.blocks, leaf.box)
-        release(policy.blocks, leaf.drawn)
+        release(policy.blocks, leaf.subset)
         release(policy.blocks, leaf.cut_positions)
         release_leaf(leaf.inherited_model, policy)
         release(policy.blocks, leaf)
@@ -56,7 +56,7 @@ cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil:
     # Change the owner; both owners have the same kind of policy.
     if leaf != NULL:
         move_array(blocks, other, leaf.box)
-        move_array(blocks, other, leaf.drawn)
+        move_array(blocks, other, leaf.subset)
         move_array(blocks, other, leaf.cut_positions)
         move_leaf(leaf.inherited_model, blocks, other)
         move_array(blocks, other, leaf)
@@ -87,7 +87,7 @@ cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
         size += (2 * policy.n_features + 1) * sizeof(float64_t)
     if leaf.inherited_model != NULL:
         size += leaf_bytes(leaf.inherited_model, policy)
-    return size + bytes_of_drawn(leaf, policy) + bytes_taken(&leaf.blocks)
+    return size + bytes_of_subset(leaf, policy) + bytes_taken(&leaf.blocks)
 
 
 cdef int add_row(
@@ -170,16 +170,16 @@ cdef int start_child(
     cdef intp_t d = policy.n_features
     cdef LeafSplit test = leaf_split[0]
     cdef Leaf* target = child
-    if parent.drawn != NULL:
+    if parent.subset != NULL:
         # The child draws its own features, which its parent may not use: it takes over
         # only a model for predictions.
         test.feature = index_of(parent, leaf_split.feature)
-        draw_features(child, policy)
+        draw_subset(child, policy)
         child.memory = policy.first
         child.memory.open(child, policy_of(child, policy))
         child.inherited_model = target = new_leaf(policy, child.node)
         target.key = parent.key
-        draw_features(target, policy)   # the parent's features
+        draw_subset(target, policy)   # the parent's features
     target.memory = parent.memory
     parent.memory.fill_child(parent, policy_of(parent, policy), &test, outcome, share, target)
     if target != child and not policy.bayes:
@@ -218,7 +218,7 @@ cdef enum:
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef int64_t has_inherited_model = leaf.inherited_model != NULL
     _write_memory(writer, leaf, policy)
-    if policy.n_drawn > 0:
+    if policy.subset_size > 0:
         writer.put(&has_inherited_model, sizeof(has_inherited_model))
         if leaf.inherited_model != NULL:
             _write_memory(writer, leaf.inherited_model, policy)
@@ -245,7 +245,7 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     header.bins_missing = leaf.bins.missing
     header.inherits_evidence = leaf.inherits_evidence
     header.dropped = leaf.dropped
-    if policy.n_drawn > 0:
+    if policy.subset_size > 0:
         writer.put(&leaf.key, sizeof(leaf.key))
     writer.put(&header, sizeof(header))
     writer.put(&numbers[0], sizeof(numbers))
@@ -265,7 +265,7 @@ cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) exce
     cdef int64_t has_inherited_model
     try:
         _fill_leaf(reader, policy, leaf)
-        if policy.n_drawn > 0:
+        if policy.subset_size > 0:
             reader.take(&has_inherited_model, sizeof(has_inherited_model))
             require(0 <= has_inherited_model <= 1)
             if has_inherited_model:
@@ -284,9 +284,9 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     cdef float64_t[N_NUMBERS] numbers
     cdef LeafHeader header
     cdef intp_t f, i
-    if policy.n_drawn > 0:
+    if policy.subset_size > 0:
         reader.take(&leaf.key, sizeof(leaf.key))
-    draw_features(leaf, policy)
+    draw_subset(leaf, policy)
     own = policy_of(leaf, policy)
     f = own.n_features
     reader.take(&header, sizeof(header))

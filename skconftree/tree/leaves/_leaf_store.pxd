@@ -12,7 +12,7 @@ from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, ui
 cdef class LeafStore:
     cdef Blocks blocks                  # leaves with their boxes, their pools, and `at`
     cdef Policy policy
-    cdef Leaf** at                   # [capacity] by node; NULL at internal nodes
+    cdef Leaf** at                      # [capacity] by node; NULL at internal nodes
     cdef intp_t capacity
     cdef intp_t n_leaves
     cdef intp_t stored_rows             # of all leaves, in addition to counts

@@ -12,7 +12,7 @@ from skconftree.tree.leaves._leaf cimport (
 )
 from skconftree.tree.leaves._gaussian cimport GAUSSIAN
 from skconftree.tree.leaves._histogram cimport COUNTED_ROWS, HISTOGRAM
-from skconftree.tree.leaves._rows cimport ROWS, draw_features, policy_of
+from skconftree.tree.leaves._rows cimport ROWS, draw_subset, policy_of
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.tree.nodes._routing cimport REMOVED, Node
 from skconftree.utils._box cimport cut_box, share_below
@@ -188,14 +188,14 @@ cdef class LeafStore:
     """Leaves by node; empty at first.
 
     `nominal` features are ascending. If `bayes`, leaves may predict by naive Bayes.
-    `n_pool` rows have no label. Each leaf draws a subset of `n_drawn` features with
+    `n_pool` rows have no label. Each leaf draws a subset of `subset_size` features with
     `seed`; 0 means that it uses all. If `single_bayes`, a leaf that took over rows has
     one naive Bayes model of all its rows.
     """
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, GrowthSettings settings, tuple nominal,
-        bint bayes, intp_t n_pool, intp_t n_drawn=0, uint64_t seed=0, bint single_bayes=False,
+        bint bayes, intp_t n_pool, intp_t subset_size=0, uint64_t seed=0, bint single_bayes=False,
     ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
@@ -212,7 +212,7 @@ cdef class LeafStore:
         self.policy.fixed_cuts = settings.fixed_cuts
         self.policy.bayes = bayes
         self.policy.inherited = settings.inherited
-        self.policy.n_drawn = n_drawn
+        self.policy.subset_size = subset_size
         self.policy.seed = seed
         if nominal:
             self._nominal = np.array(nominal, dtype=np.int32)
@@ -253,7 +253,7 @@ cdef class LeafStore:
                 leaf = new_leaf(&self.policy, node)
                 self.at[node] = leaf
                 self.n_leaves += 1
-                draw_features(leaf, &self.policy)
+                draw_subset(leaf, &self.policy)
                 leaf.memory = self.policy.first
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
         _distribute_stored_rows(self)

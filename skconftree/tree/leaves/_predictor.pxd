@@ -35,13 +35,13 @@ cdef enum Model:    # indices in Leaf.hits
 
 cdef enum:
     N_POWERS = 5    # 1, 1/2, 1/4, ...
-    LOSS_INTERVAL = 4      # one of so many rows of a leaf updates the losses, which is slow
+    LOSS_INTERVAL = 4  # one of so many rows of a leaf updates the losses, which is slow
 
 
 cdef struct Scratch:            # of one thread; everything follows `precision`
     float32_t* row              # [n_features] features that the leaf uses
     int32_t* bin_indices        # [n_features] its bins
-    float32_t* inherited_row         # [n_features] the same for Leaf.inherited_model
+    float32_t* inherited_row    # [n_features] the same for Leaf.inherited_model
     int32_t* inherited_bin_indices
     int32_t* informative        # [n_features] those that differ between classes
     float64_t* scores           # [n_classes]
@@ -58,15 +58,15 @@ cdef class LeafPredictor:
     cdef Arena arena
     cdef const Policy* policy
     cdef Prediction prediction
-    cdef bint counts_hits                   # updates hits
+    cdef bint counts_hits               # updates hits
     cdef bint calibrates                # updates the power
     cdef const float64_t[::1] _class_weight
     cdef const float64_t* class_weight  # [n_classes] or NULL
     cdef float64_t* log_weight          # [n_classes] its logarithm
     cdef Scratch scratch                # for learned rows
-    cdef intp_t predicted[4]                # class of each model for the last row; -1: none
-    cdef float64_t score_weight             # training weight of its best Bayes model, or 0
-    cdef float64_t* score_gaps                # [n_classes] its scores less their largest
+    cdef intp_t predicted[4]            # class of each model for the last row; -1: none
+    cdef float64_t score_weight         # training weight of its best Bayes model, or 0
+    cdef float64_t* score_gaps          # [n_classes] its scores less their largest
     cdef float64_t losses[N_POWERS]     # past log loss of naive Bayes with each power
     cdef float64_t power                # with the smallest loss
 

@@ -98,7 +98,7 @@ cdef class LeafPredictor:
         find_bins(&leaf.bins, row, policy.n_features, scratch.bin_indices)
         for i in range(policy.n_nominal):
             f = policy.nominal[i]
-            feature = f if leaf.drawn == NULL else leaf.drawn.features[f]
+            feature = f if leaf.subset == NULL else leaf.subset.features[f]
             if row[f] >= self.policy.n_codes[feature]:
                 scratch.bin_indices[f] = -1     # it has a bin, but was never seen
         return row

@@ -31,15 +31,15 @@ cdef read_rows(StateReader reader, const LeafHeader* header, const Policy* polic
 
 cdef inline const Policy* policy_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # The policy for the features that the leaf uses.
-    return policy if leaf.drawn == NULL else &leaf.drawn.policy
+    return policy if leaf.subset == NULL else &leaf.subset.policy
 
 
 cdef inline intp_t index_of(const Leaf* leaf, intp_t feature) noexcept nogil:
     # Index of a feature among those that the leaf uses; the leaf must use it.
     cdef intp_t position = 0
-    if leaf.drawn == NULL:
+    if leaf.subset == NULL:
         return feature
-    while leaf.drawn.features[position] != feature:
+    while leaf.subset.features[position] != feature:
         position += 1
     return position
 
@@ -49,15 +49,15 @@ cdef inline const float32_t* project_row(
 ) noexcept nogil:
     # The features of a row that the leaf uses; they may be written to `row`.
     cdef intp_t i
-    if leaf.drawn == NULL:
+    if leaf.subset == NULL:
         return x
-    for i in range(leaf.drawn.policy.n_features):
-        row[i] = x[leaf.drawn.features[i]]
+    for i in range(leaf.subset.policy.n_features):
+        row[i] = x[leaf.subset.features[i]]
     return row
 
 
 # Draw the feature subset of a new leaf, if leaves have subsets.
-cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil
+cdef int draw_subset(Leaf* leaf, const Policy* policy) except -1 nogil
 # Copy categories and missing values seen by the tree into the leaf's own policy.
-cdef void update_drawn_policy(Leaf* leaf, const Policy* policy) noexcept nogil
-cdef intp_t bytes_of_drawn(const Leaf* leaf, const Policy* policy) noexcept nogil
+cdef void update_subset_policy(Leaf* leaf, const Policy* policy) noexcept nogil
+cdef intp_t bytes_of_subset(const Leaf* leaf, const Policy* policy) noexcept nogil

@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from skconftree.tree._settings cimport MIN_CUT_ROWS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
-from skconftree.tree.leaves._contract cimport BinTable, Drawn, uses_fresh_only, outcome_of
+from skconftree.tree.leaves._contract cimport BinTable, FeatureSubset, uses_fresh_only, outcome_of
 from skconftree.tree.leaves._counts cimport count_row, open_categories
 from skconftree.tree.leaves._moments cimport (
     Moments, add_to_moments, allocate_moments, open_for_row,
@@ -329,14 +329,14 @@ cdef enum:
     N_SUBSET_ARRAYS = 3      # features, nominal features, number of categories of each
 
 
-cdef intp_t bytes_of_drawn(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    if leaf.drawn == NULL:
+cdef intp_t bytes_of_subset(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    if leaf.subset == NULL:
         return 0
-    return sizeof(Drawn) + N_SUBSET_ARRAYS * policy.n_drawn * sizeof(int32_t)
+    return sizeof(FeatureSubset) + N_SUBSET_ARRAYS * policy.subset_size * sizeof(int32_t)
 
 
-cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
-    cdef intp_t n = policy.n_drawn
+cdef int draw_subset(Leaf* leaf, const Policy* policy) except -1 nogil:
+    cdef intp_t n = policy.subset_size
     cdef intp_t d = policy.n_features
     cdef uint64_t key = leaf.key
     cdef int32_t* features
@@ -347,10 +347,10 @@ cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
     if n == 0:
         return 0
     features = <int32_t*> take_array(policy.blocks, d, sizeof(int32_t))
-    leaf.drawn = <Drawn*> take_zeros(
-        policy.blocks, 1, sizeof(Drawn) + N_SUBSET_ARRAYS * n * sizeof(int32_t)
+    leaf.subset = <FeatureSubset*> take_zeros(
+        policy.blocks, 1, sizeof(FeatureSubset) + N_SUBSET_ARRAYS * n * sizeof(int32_t)
     )
-    leaf.drawn.features = <int32_t*> (leaf.drawn + 1)
+    leaf.subset.features = <int32_t*> (leaf.subset + 1)
     for i in range(d):
         features[i] = <int32_t> i
     for i in range(n):
@@ -360,37 +360,37 @@ cdef int draw_features(Leaf* leaf, const Policy* policy) except -1 nogil:
         features[k] = features[i]
         features[i] = feature
         k = i
-        while k > 0 and leaf.drawn.features[k - 1] > feature:
-            leaf.drawn.features[k] = leaf.drawn.features[k - 1]
+        while k > 0 and leaf.subset.features[k - 1] > feature:
+            leaf.subset.features[k] = leaf.subset.features[k - 1]
             k -= 1
-        leaf.drawn.features[k] = feature
+        leaf.subset.features[k] = feature
     release(policy.blocks, features)
-    own = &leaf.drawn.policy
+    own = &leaf.subset.policy
     own[0] = policy[0]
     own.n_features = n
-    own.n_drawn = 0
+    own.subset_size = 0
     own.blocks = NULL           # its owner may change; memories use the leaf's blocks
     own.pool_line = NULL
     own.n_nominal = 0
     if policy.n_codes != NULL:
-        nominal = leaf.drawn.features + n
+        nominal = leaf.subset.features + n
         own.nominal = nominal
         own.n_codes = nominal + n
         for i in range(n):
-            if policy.n_codes[leaf.drawn.features[i]] >= 0:
+            if policy.n_codes[leaf.subset.features[i]] >= 0:
                 nominal[own.n_nominal] = <int32_t> i
                 own.n_nominal += 1
-    update_drawn_policy(leaf, policy)
+    update_subset_policy(leaf, policy)
     return 0
 
 
-cdef void update_drawn_policy(Leaf* leaf, const Policy* policy) noexcept nogil:
+cdef void update_subset_policy(Leaf* leaf, const Policy* policy) noexcept nogil:
     cdef Policy* own
     cdef intp_t i
-    if leaf.drawn == NULL:
+    if leaf.subset == NULL:
         return
-    own = &leaf.drawn.policy
+    own = &leaf.subset.policy
     own.missing = policy.missing
     if own.n_codes != NULL:
         for i in range(own.n_features):
-            own.n_codes[i] = policy.n_codes[leaf.drawn.features[i]]
+            own.n_codes[i] = policy.n_codes[leaf.subset.features[i]]

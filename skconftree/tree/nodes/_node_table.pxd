@@ -84,12 +84,12 @@ cdef class NodeArrays:
     cdef readonly intp_t n_classes
     cdef readonly intp_t node_count
     cdef readonly intp_t n_leaves
-    cdef readonly intp_t n_removed         # removed nodes
+    cdef readonly intp_t n_removed      # removed nodes
     cdef readonly intp_t max_depth
     cdef readonly object class_weight   # ndarray (n_classes,): from counts to values
     cdef readonly bint keeps_evidence   # of splits; else only what is expected by chance
     cdef readonly bint keeps_costs      # look-ahead costs of splits
-    cdef readonly bint keeps_competitors     # of splits
+    cdef readonly bint keeps_competitors  # of splits
     cdef readonly bint keeps_stops      # of nodes: why leaves have not split
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef intp_t capacity

@@ -81,7 +81,7 @@ cdef void route_any(
 
 cdef struct PackedNode:
     uint32_t limit      # a value above it goes right
-    uint32_t child_and_column        # first child << COLUMN_BITS | column * PACKED_LANES
+    uint32_t child_and_column  # first child << COLUMN_BITS | column * PACKED_LANES
 
 
 cdef enum:

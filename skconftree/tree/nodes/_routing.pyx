@@ -73,7 +73,7 @@ cdef void route_any(
 
 cdef enum:
     STEPS_PER_CHECK = 4     # steps between two checks of which rows are in a leaf
-    LINE_VALUES = 16           # values in a cache line
+    LINE_VALUES = 16        # values in a cache line
     PART_BYTES = 131072
 
 

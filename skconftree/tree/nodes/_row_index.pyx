@@ -36,14 +36,14 @@ cdef class NodeRanges:
     cdef Tree tree                      # at the last update; None before
     cdef intp_t n_nodes                 # of the tree at that time
     cdef intp_t n_edits
-    cdef bint has_new_codes                   # new categories have got codes since then
+    cdef bint has_new_codes             # new categories have got codes since then
     cdef dict _arrays
     cdef int32_t[::1] order             # [n_rows] the permutation
-    cdef uint8_t[::1] excluded             # [n_rows] by row; 2 while rows are sampled
+    cdef uint8_t[::1] excluded          # [n_rows] by row; 2 while rows are sampled
     cdef int32_t[::1] first             # [capacity] start of a node's range,
     cdef int32_t[::1] size              # [capacity] number of its rows,
-    cdef int32_t[::1] n_excluded           # [capacity] and how many of them are excluded
-    cdef uint8_t[::1] changed_nodes           # [capacity] its rows have changed
+    cdef int32_t[::1] n_excluded        # [capacity] and how many of them are excluded
+    cdef uint8_t[::1] changed_nodes     # [capacity] its rows have changed
 
     def __init__(self, X, finite):
         if X.shape[0] > 2147483647:

@@ -14,11 +14,11 @@ cdef inline intp_t capacity_for_code(intp_t code) noexcept nogil:
 
 
 cdef class Tree(NodeTable):
-    cdef intp_t n_mapped_codes              # 0 if no split is nominal
+    cdef intp_t n_mapped_codes          # 0 if no split is nominal
     cdef intp_t mapped_code_capacity
     cdef Node* nodes                    # [capacity]
     cdef Branching* branching           # [capacity]
-    cdef int16_t* child_of_code              # [mapped_code_capacity]
+    cdef int16_t* child_of_code         # [mapped_code_capacity]
 
     cdef void forget(self) noexcept nogil
     cdef void reserve_mapped_codes(self, intp_t capacity) except *

@@ -155,7 +155,7 @@ cdef class SubtreeRaising:
     cdef const int32_t[::1] row_columns
     cdef const float32_t[::1] row_values
     cdef float32_t[::1] row         # a row in dense form
-    cdef intp_t row_index            # its index, or -1
+    cdef intp_t row_index           # its index, or -1
     cdef bint sparse
     cdef const intp_t[::1] y
     cdef const float64_t[::1] weight
@@ -174,8 +174,8 @@ cdef class SubtreeRaising:
     cdef intp_t[::1] buffer         # rows during a partition
     cdef intp_t[::1] position       # [n_outcomes + 1] of the next row of a child
     cdef uint8_t[::1] has_added
-    cdef intp_t[::1] leaves_with_added        # leaves with further rows
-    cdef float64_t[::1] scaled        # scratch, [n_classes]
+    cdef intp_t[::1] leaves_with_added  # leaves with further rows
+    cdef float64_t[::1] scaled      # scratch, [n_classes]
     cdef intp_t[::1] stack          # has each node at most once
     cdef intp_t[::1] inner_stack
 
@@ -497,7 +497,7 @@ cdef class PessimisticCost(LeafCost):
     cdef float64_t log_confidence
     cdef Arena arena
     cdef intp_t n_slots     # a power of two
-    cdef CachedLimit* cache       # [n_slots] hash table by errors and rows
+    cdef CachedLimit* cache  # [n_slots] hash table by errors and rows
 
     def __init__(self, float64_t confidence, intp_t n_leaves):
         self.confidence = confidence

@@ -56,14 +56,14 @@ cdef class CategorySets:
     cdef int32_t* present           # [capacity] categories of labeled rows
     cdef intp_t n_present
     cdef float64_t unknown          # weight of unlabeled rows of other categories
-    cdef float64_t n_alone            # weight of categories of at most one row
+    cdef float64_t n_alone          # weight of categories of at most one row
     cdef float64_t n_implied        # candidates compared, 0 = those emitted; at most
     cdef float64_t log_implied      # 2^1000, unlike its logarithm
     cdef Ranked* ranked             # [capacity] indices in `present`, ordered
     cdef float64_t set_weight       # of the current set; its counts are in Scan.running
-    cdef float64_t set_unlabeled         # weight of its unlabeled rows
+    cdef float64_t set_unlabeled    # weight of its unlabeled rows
     cdef float64_t* axis            # [2, n_classes]
-    cdef int16_t* child_of_code          # [capacity] of divide()
+    cdef int16_t* child_of_code     # [capacity] of divide()
 
     cdef inline bint fits_code(self, float64_t code) noexcept nogil:
         # The last code is that of unknown categories.
@@ -108,7 +108,7 @@ cdef class CandidateSplits(Scan):
     cdef Source source
     cdef readonly CategorySets sets
     cdef CandidateReader reader          # receives the candidates
-    cdef const int32_t* n_categories    # [n_features] of the root, 0 = numeric; NULL = all
+    cdef const int32_t* n_categories     # [n_features] of the root, 0 = numeric; NULL = all
     cdef bint random_cuts
 
     cdef intp_t feature             # being walked

@@ -30,8 +30,8 @@ cdef class RootStats:
     # incrementally trained tree some of them change with every row.
     cdef readonly intp_t n_features
     cdef readonly intp_t n_classes
-    cdef const float64_t[::1] class_weight      # [n_classes], or None
-    cdef const int32_t[::1] n_categories        # [n_features], 0 = numeric; or None
+    cdef const float64_t[::1] class_weight  # [n_classes], or None
+    cdef const int32_t[::1] n_categories  # [n_features], 0 = numeric; or None
     cdef const float64_t[::1] distinct  # by row of a table: its weight for a bound if
                                         # repeats do not count; or None
     cdef uint64_t seed
@@ -43,8 +43,8 @@ cdef class RootStats:
     cdef bint weighted          # weights are not counts
     cdef intp_t largest_count   # upper limit of counts, if weights are counts
     cdef float64_t weight       # of the labeled rows, on the scale of the bound
-    cdef float64_t total_weight     # the same, reweighted by class
-    cdef float64_t min_weight       # of a child
+    cdef float64_t total_weight  # the same, reweighted by class
+    cdef float64_t min_weight   # of a child
     cdef float64_t min_reweighted  # of a child, reweighted by class
 
 
@@ -55,20 +55,20 @@ cdef class ExaminedNode:
     cdef readonly intp_t n_classes
     cdef bint has_pool          # unlabeled rows contribute to W
     cdef bint by_volume         # W is the volume of the node's box
-    cdef bint only_thresholds         # no missing value, no nominal feature
+    cdef bint only_thresholds   # no missing value, no nominal feature
     cdef bint integral          # every count is an integer
-    cdef bint has_min_weight           # candidates may have a child below a smallest weight
+    cdef bint has_min_weight    # candidates may have a child below a smallest weight
     cdef float64_t min_weight   # of a child
-    cdef float64_t min_reweighted      # of a child, reweighted by class
+    cdef float64_t min_reweighted  # of a child, reweighted by class
     cdef float64_t time         # weight of the rows passed to fit
     cdef uint64_t seed
-    cdef const float64_t* class_weight      # [n_classes], or NULL
+    cdef const float64_t* class_weight  # [n_classes], or NULL
     cdef bint rescales          # bound and criterion have different scales
-    cdef bint excludes_repeats   # repeats do not count as evidence
+    cdef bint excludes_repeats  # repeats do not count as evidence
     cdef Arena arena
 
     cdef NodeRecord* record
-    cdef const float64_t* counts    # [n_classes] unscaled
+    cdef const float64_t* counts  # [n_classes] unscaled
     cdef float64_t n
     cdef float64_t n_repeated   # rows, counting repeats if weights are integers
     cdef NodeStats reweighted

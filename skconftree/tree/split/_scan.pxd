@@ -74,8 +74,8 @@ cdef class Scan:
     cdef intp_t size                # candidates emitted since the last block
     cdef intp_t n_emitted           # candidates of earlier blocks of the walk
     cdef float64_t* running         # [n_classes] counts of the rows walked so far
-    cdef int64_t* int_counts           # [2, n_classes] the same as integers, and in all
-    cdef const int32_t* positions  # [n] of cuts behind the sorted rows of a walk, if they
+    cdef int64_t* int_counts        # [2, n_classes] the same as integers, and in all
+    cdef const int32_t* positions   # [n] of cuts behind the sorted rows of a walk, if they
                                     # are not to be the numbers of these rows; else NULL
 
     cdef void take(self, intp_t size) noexcept nogil
@@ -141,11 +141,11 @@ cdef enum:
 cdef struct ValueCounts:
     # The node's rows with a value of a feature (present) and without (missing).
     float64_t* present         # [n_classes + 1] weights; the last one is unlabeled
-    float64_t* missing      # [n_classes + 1]
+    float64_t* missing         # [n_classes + 1]
     float64_t n_present        # labeled rows only
     float64_t n_missing
     float64_t pool_present     # labeled and unlabeled rows
-    intp_t rows_missing     # number of rows, and of labeled rows; set by count_sides()
+    intp_t rows_missing        # number of rows, and of labeled rows; set by count_sides()
     intp_t labeled_missing     # of tables only
 
 

@@ -4,7 +4,6 @@ from libc.math cimport NAN
 from libc.string cimport memcpy
 
 from skconftree.criteria._score cimport sum_of
-from skconftree.criteria._score import raise_undefined
 from skconftree.utils._inline cimport midpoint
 
 cdef class CandidateReader:
@@ -120,7 +119,7 @@ cdef class Scan:
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef float64_t w, n_left = 0.0, pool_left = 0.0, unlabeled_left
-        cdef intp_t next_unlabeled = 0     # first unlabeled row after the last labeled one
+        cdef intp_t next_unlabeled = 0  # first unlabeled row after the last labeled one
         cdef intp_t last = -1       # last labeled row
         cdef intp_t p, q, row
         cdef float64_t cut
@@ -401,20 +400,6 @@ cdef class Source:
     def __init__(self, ExaminedNode node not None):
         self.node = node
         self.longest_walk = ANY_LENGTH
-
-    def check(self):
-        """Raise ``NotImplementedError`` if a required method is missing."""
-        for is_missing, method in (
-            (<void*> self.walk == <void*> Source.walk, "walk"),
-            (<void*> self.count_values == <void*> Source.count_values, "count_values"),
-            (<void*> self.end_position == <void*> Source.end_position, "end_position"),
-            (<void*> self.draw == <void*> Source.draw, "draw"),
-            (<void*> self.threshold == <void*> Source.threshold, "threshold"),
-            (<void*> self.count_sides == <void*> Source.count_sides, "count_sides"),
-            (<void*> self.count_categories == <void*> Source.count_categories, "count_categories"),
-        ):
-            if is_missing:
-                raise_undefined(self, method)
 
     cdef void begin(self) noexcept nogil:
         pass

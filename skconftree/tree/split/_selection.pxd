@@ -49,13 +49,13 @@ cdef class Selection(CandidateReader):
     cdef readonly Bound bound
     cdef Score bound_score          # None unless the bound scores candidates
     cdef Arena arena
-    cdef const float64_t* criterion_phi     # tables of phi, NULL where no walk is additive
+    cdef const float64_t* criterion_phi  # tables of phi, NULL where no walk is additive
     cdef const float64_t* bound_phi
     cdef bint criterion_squares     # phi is the square
     cdef bint bound_squares
     cdef intp_t phi_size
     cdef list _phi_tables
-    cdef bint compares_at_once               # features are compared immediately
+    cdef bint compares_at_once      # features are compared immediately
     cdef intp_t step                # feature * step is the index in best_of
     cdef bint own_scale             # the bound compares the best candidate with no split,
                                     # on a scale of its own
@@ -65,13 +65,13 @@ cdef class Selection(CandidateReader):
     cdef Best* best                 # of the feature being walked
     cdef intp_t feature             # the feature being walked
     cdef bint by_bound              # candidates are scored by the bound, not the criterion
-    cdef bint uses_phi_sums                  # sums of phi suffice
+    cdef bint uses_phi_sums         # sums of phi suffice
     cdef float64_t* out             # [BLOCK] scores
     cdef float64_t* pair            # [2, n_classes] children on the bound's scale
-    cdef float64_t* scaled_block          # [BLOCK, n_classes + 2] the counts of a block on that
+    cdef float64_t* scaled_block    # [BLOCK, n_classes + 2] the counts of a block on that
                                     # scale, and the weights of their left outcomes
     cdef float64_t tolerance
-    cdef float64_t parent_score            # score of no split
+    cdef float64_t parent_score     # score of no split
 
     # Called after a node has been entered.
     cdef void begin(self) noexcept nogil
@@ -112,7 +112,7 @@ cdef class BestSplits(Selection):
 
 cdef class Challengers(Selection):
     cdef IntervalBound interval     # the bound
-    cdef bint in_second_scan           # in the second scan
+    cdef bint in_second_scan        # in the second scan
     cdef float64_t incumbent        # cost of the best candidate so far
     cdef intp_t incumbent_feature   # -1 = the parent's limit
     cdef Cut incumbent_cut

@@ -31,10 +31,10 @@ cdef struct Children:
     float64_t* scaled           # [n_outcomes, n_classes] on another scale: scratch
     float64_t* pool             # [n_outcomes] weight W
     intp_t* rows                # [n_outcomes] all rows, and
-    intp_t* n_labeled          # [n_outcomes] labeled rows; of tables only
+    intp_t* n_labeled           # [n_outcomes] labeled rows; of tables only
     bint missing_seen           # labeled rows of the node miss the value of the feature
     bint missing_left           # where such rows go
-    int16_t* child_of_code           # [n_codes] the child of each category, -1 = no labeled
+    int16_t* child_of_code      # [n_codes] the child of each category, -1 = no labeled
                                 # row has it; NULL if the feature is numeric
     intp_t n_codes              # 0 if it is
     intp_t unknown              # the child of other categories
@@ -56,5 +56,5 @@ cdef struct Split:
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn
     SplitEvidence evidence
-    CompetingSplit competitors[MAX_STORED_COMPETITORS]   # the best first
+    CompetingSplit competitors[MAX_STORED_COMPETITORS]  # the best first
     Children children

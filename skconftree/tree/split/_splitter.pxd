@@ -15,7 +15,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, u
 # decide nothing else; a leaf that may split is examined with exact scores.
 
 cdef class Precheck:
-    cdef readonly bint is_available     # it can reject some nodes
+    cdef readonly bint is_available  # it can reject some nodes
     cdef Source source
     cdef Criterion criterion
     cdef Bound bound
@@ -51,12 +51,12 @@ cdef class Splitter:
     cdef Arena arena
     cdef intp_t max_features
     cdef float64_t total_weight     # of the root, reweighted by class
-    cdef bint stores_rejected           # find() describes the best candidate if it is rejected
-    cdef bint samples_features              # not all features are examined
-    cdef int32_t* sampled_features            # [n_features] features examined, if so
+    cdef bint stores_rejected       # find() describes the best candidate if it is rejected
+    cdef bint samples_features      # not all features are examined
+    cdef int32_t* sampled_features  # [n_features] features examined, if so
     cdef int32_t* visited           # those that vary, ascending
     cdef intp_t n_visited
-    cdef uint64_t draw_key           # of the last feature drawn
+    cdef uint64_t draw_key          # of the last feature drawn
 
     # Allocate memory for features with this many categories.
     cdef int reserve_categories(self, intp_t capacity) except -1

@@ -126,7 +126,6 @@ cdef class Splitter:
         self, Source source not None, Criterion criterion not None, Bound bound,
         bint stores_all_features=False,
     ):
-        source.check()
         criterion.check()
         cdef intp_t d = source.node.n_features
         self.source = source

@@ -27,7 +27,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum Change:
     START       # start another tree
-    RESOLVE      # replace or abandon challengers
+    RESOLVE     # replace or abandon challengers
 
 # NodeMonitor: statistics of a growing tree about the rows at one of its nodes.
 #
@@ -35,20 +35,19 @@ cdef enum Change:
 # parent's split is still valid, and a test for a rise of the errors below the node. The
 # test is a CUSUM, described as a bet: a wealth of at least 1, which each row multiplies by
 # a likelihood ratio of its outcome, between an error rate somewhat above the past rate of
-# the node and that rate. A wealth of
-# WARNING_WEALTH is a warning. Without a change there is a warning at most once in that
-# many rows on average. A warning only costs time: a replacement requires stronger
-# evidence, see `Challenger`.
+# the node and that rate. A wealth of WARNING_WEALTH is a warning. Without a change there is
+# a warning at most once in that many rows on average. A warning only costs time: a
+# replacement requires stronger evidence, see `Challenger`.
 
 cdef struct NodeMonitor:
     float64_t n             # recent rows
     float64_t n_wrong       # recent errors
-    float64_t factor_if_wrong      # factor of the wealth for an error
+    float64_t factor_if_wrong  # factor of the wealth for an error
     float64_t factor_if_right
     float64_t wealth
     int64_t n_rows          # since the node was made or repaired
     int64_t n_begun         # challengers started here
-    int64_t next_start            # n_rows from which the next one may start
+    int64_t next_start      # n_rows from which the next one may start
     int64_t slot            # 1 + the slot of the node's challenger; 0: none
 
 # Challenger: a tree that may replace a subtree, trained on the rows that reach its root.
@@ -66,10 +65,10 @@ cdef struct NodeMonitor:
 # If the challenger is not more accurate, given the past, the gain is a supermartingale.
 # The probability that it ever reaches 1 / a is then at most a (Ville's inequality), for
 # any start of the challenger and with a check after every row. The same holds for the
-# rise if the error rate is not above the usual rate, which is estimated with
-# 2.5 standard errors added. The k-th challenger at a node has a = delta / (2 k (k + 1))
-# for each of the two, so that all of them together have delta. The challenger must also
-# lead on recent rows.
+# rise if the error rate is not above the usual rate, which is estimated with 2.5 standard
+# errors added. The k-th challenger at a node has a = delta / (2 k (k + 1)) for each of the
+# two, so that all of them together have delta. The challenger must also lead on recent
+# rows.
 #
 # A challenger is abandoned if a bet in the opposite direction is successful, or if it
 # takes too long.
@@ -186,8 +185,8 @@ cdef class MonitoredGrower(Grower):
 
 
 cdef enum:
-    MAX_PAST_ROWS = 5000         # largest number of rows in the past of a node
-    MIN_WARNING_ROWS = 100         # smallest number of rows for a warning
+    MAX_PAST_ROWS = 5000        # largest number of rows in the past of a node
+    MIN_WARNING_ROWS = 100      # smallest number of rows for a warning
     UPDATE_INTERVAL = 32        # rows between updates of the past rate, a power of 2
 
 cdef float64_t WARNING_WEALTH = 1000.0
@@ -200,7 +199,7 @@ cdef class NodeMonitors:
 
     cdef Blocks blocks
     cdef NodeMonitor* at          # [capacity]
-    cdef float64_t* class_counts     # [capacity, n_classes]
+    cdef float64_t* class_counts  # [capacity, n_classes]
     cdef intp_t capacity
     cdef intp_t n_classes
 
@@ -593,7 +592,7 @@ cdef class Challenger:
 
 cdef enum:
     MAX_SLOTS = 8           # challengers at a time
-    MAX_SLOTS_WITH_LIMIT = 2    # with a memory limit
+    MAX_SLOTS_WITH_LIMIT = 2  # with a memory limit
     # A challenger may learn as many rows as its node has had, within these limits.
     MIN_CHALLENGER_ROWS = 1000
     MAX_CHALLENGER_ROWS = 4000
@@ -602,7 +601,7 @@ cdef enum:
     FREE_SHADOW_ROWS = 2000
     SHADOW_INTERVAL = 2
     ROWS_AFTER_FAILURE = 200        # rows between a failed challenger and the next one
-    ROWS_BEFORE_RESTART = 1000        # rows before a new warning restarts a challenger
+    ROWS_BEFORE_RESTART = 1000      # rows before a new warning restarts a challenger
 
 
 # LocalGrower: a growing tree in which a drift replaces only the affected subtree.

@@ -27,7 +27,7 @@ cdef class MemoryLimit:
     cdef intp_t requested               # of all trees that share it
     cdef bint full
     cdef intp_t node_bytes              # of a node, without its memory
-    cdef intp_t monitor_bytes             # of a node that is monitored, or 0
+    cdef intp_t monitor_bytes           # of a node that is monitored, or 0
     cdef intp_t split_bytes             # more, if it has split
     cdef intp_t bare_bytes              # of a leaf without statistics
     cdef intp_t pool_bytes
@@ -59,7 +59,7 @@ cdef class Grower:
     cdef Splitter splitter
     cdef const float64_t* class_weight  # [n_classes] or NULL
     cdef Arena arena
-    cdef float64_t* node_proba               # [n_classes]
+    cdef float64_t* node_proba          # [n_classes]
 
     cdef readonly object recipe         # arguments of the constructor
     cdef GrowthSettings settings
@@ -67,18 +67,18 @@ cdef class Grower:
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
     cdef Blocks blocks                  # owns the next two:
-    cdef float64_t* child_shares                # [child_capacity, n_classes] of new children
+    cdef float64_t* child_shares        # [child_capacity, n_classes] of new children
     cdef Leaf** children                # [child_capacity] new children
     cdef intp_t child_capacity
     cdef MemoryLimit limit
 
     cdef intp_t depth_above             # depth of its root in the tree that contains it
-    cdef intp_t row_leaf                 # leaf of the last row
+    cdef intp_t row_leaf                # leaf of the last row
     cdef intp_t max_rows                # that a leaf has stored
     cdef bint finite                    # no value of the rows is missing
-    cdef intp_t pool_row                 # index in X_pool of the row being learned, or -1
+    cdef intp_t pool_row                # index in X_pool of the row being learned, or -1
     cdef int64_t n_before               # rows of a forest's stream before this one, or -1
-    cdef object pending_error                     # exception to raise after the row
+    cdef object pending_error           # exception to raise after the row
 
     cdef inline int64_t time_of_row(self) noexcept nogil:
         # Number of rows of the stream, including the one being learned.

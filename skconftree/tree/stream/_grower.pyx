@@ -17,7 +17,7 @@ from skconftree.tree.leaves._leaf_store cimport (
     remove_from_pool, partition_pool, index_in_pool, pool_bytes,
 )
 from skconftree.tree.leaves._predictor cimport make_scratch
-from skconftree.tree.leaves._rows cimport policy_of, update_drawn_policy
+from skconftree.tree.leaves._rows cimport policy_of, update_subset_policy
 from skconftree.tree.nodes._routing cimport Node
 from skconftree.tree.nodes._shrinkage cimport count_above, fill_shrunk
 from skconftree.tree.nodes._tree cimport capacity_for_code
@@ -230,7 +230,7 @@ cdef intp_t bytes_of(Tree tree, LeafStore leaves):
 
 cdef enum:
     CHECK_INTERVAL = 1024   # rows between two checkpoints
-    TABLES = 4096       # integer counts up to this one are looked up
+    TABLES = 4096           # integer counts up to this one are looked up
 
 
 def with_state(Grower grower, state):
@@ -252,9 +252,9 @@ cdef class Grower:
         cdef GrowthSettings settings = recipe.settings
         cdef const float64_t[::1] class_weight = recipe.class_weight
         cdef const float32_t[:, ::1] pool = recipe.X_pool
-        cdef intp_t n_drawn = 0
+        cdef intp_t subset_size = 0
         if recipe.in_forest and settings.max_features < d:
-            n_drawn = settings.max_features
+            subset_size = settings.max_features
         criterion, bound = make_kernels(settings, K, TABLES)
         self.tree = tree
         self.lock = ModelLock()
@@ -276,7 +276,7 @@ cdef class Grower:
         )
         self.leaves = LeafStore(
             d, K, settings, recipe.nominal, self.predictor.counts_hits,
-            0 if pool is None else pool.shape[0], n_drawn, recipe.seed, recipe.in_forest,
+            0 if pool is None else pool.shape[0], subset_size, recipe.seed, recipe.in_forest,
         )
         self.policy = &self.leaves.policy
         self.source.policy = self.policy
@@ -489,7 +489,7 @@ cdef class Grower:
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.observe(&X[i, 0], False)
-            update_drawn_policy(leaf, self.policy)
+            update_subset_policy(leaf, self.policy)
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             ensure_capacity(leaf, policy_of(leaf, self.policy), row)
             if weight is not None:
@@ -630,8 +630,8 @@ cdef class Grower:
         if stopped_at >= 0:
             with gil:
                 self._admit(x)
-        if leaf.drawn != NULL:
-            update_drawn_policy(leaf, self.policy)
+        if leaf.subset != NULL:
+            update_subset_policy(leaf, self.policy)
         if self.policy.n_nominal > 0:
             ensure_capacity(leaf, policy_of(leaf, self.policy), row)
             row = self.predictor.locate(leaf, x, scratch)
@@ -947,7 +947,7 @@ cdef void _add_children(
     cdef intp_t rows_left = n_rows
     cdef intp_t rows, z, c
     # the children have the stored rows of the leaf
-    cdef bint exact = (leaf.memory.stores_rows and not leaf.dropped and leaf.drawn == NULL)
+    cdef bint exact = (leaf.memory.stores_rows and not leaf.dropped and leaf.subset == NULL)
     for c in range(K):
         total += counts[c]
         rest[c] = counts[c]

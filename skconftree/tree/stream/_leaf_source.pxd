@@ -19,16 +19,16 @@ from skconftree.utils._typedefs cimport (
 
 
 cdef class LeafSource(Source):
-    cdef bint all_integer                     # every weight so far is an integer
+    cdef bint all_integer               # every weight so far is an integer
     cdef Policy* policy
-    cdef const Policy* leaf_policy              # for the features that the leaf uses
+    cdef const Policy* leaf_policy      # for the features that the leaf uses
     cdef Leaf* leaf
     cdef NodeRecord record              # input of the splitter,
     cdef const float64_t* counts        # [n_classes] and the leaf's class counts
     cdef Arena arena
     cdef int32_t* features              # [n_features]
     cdef const float32_t[:, ::1] pool   # unlabeled rows, or None
-    cdef const float64_t[:, ::1] root_box       # if W is a volume
+    cdef const float64_t[:, ::1] root_box  # if W is a volume
 
     # Rows that are evidence, if the leaf stores them.
     cdef Blocks blocks                  # owns the arrays of size `capacity`
@@ -40,11 +40,11 @@ cdef class LeafSource(Source):
     cdef float32_t* column              # [capacity] values of the feature
     cdef uint32_t* order                # [capacity] its sorted rows
     cdef uint64_t* keys                 # [2, capacity]
-    cdef intp_t n_labeled_present          # rows with a value of the feature
+    cdef intp_t n_labeled_present       # rows with a value of the feature
 
     # The leaf's unlabeled rows, sorted by the feature.
     cdef const int32_t* line            # [Leaf.n_pool]
-    cdef intp_t n_pool_present             # rows with a value, which are first
+    cdef intp_t n_pool_present          # rows with a value, which are first
     cdef bint stores_positions          # of cuts; False with a memory limit
     cdef int32_t* cut_positions         # Leaf.cut_positions, or NULL
 
@@ -53,12 +53,12 @@ cdef class LeafSource(Source):
     cdef float64_t* table               # [MAX_BINS, n_classes + 1]
     cdef float32_t* edges               # [MAX_BINS] upper ends of the bins
     cdef intp_t n_bins
-    cdef intp_t prepared_feature                   # feature in `order` or `table`; -1: none
+    cdef intp_t prepared_feature        # feature in `order` or `table`; -1: none
 
     # Rows without a value of the feature.
     cdef float64_t* missing_counts      # [n_classes + 1]; the last one is of unlabeled rows
     cdef float64_t n_missing            # labeled rows
-    cdef intp_t n_present                  # rows with a value, labeled or not
+    cdef intp_t n_present               # rows with a value, labeled or not
 
     # Set the leaf to scan.
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil

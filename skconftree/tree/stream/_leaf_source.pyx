@@ -84,8 +84,8 @@ cdef class LeafSource(Source):
             record.pool += leaf.n_pool
         for f in range(self.leaf_policy.n_features):
             self.features[f] = <int32_t> f
-            if leaf.drawn != NULL:
-                self.features[f] = leaf.drawn.features[f]
+            if leaf.subset != NULL:
+                self.features[f] = leaf.subset.features[f]
         record.features = self.features
         record.n_features = self.leaf_policy.n_features
         self.counts = leaf.fresh if separate else leaf.total
