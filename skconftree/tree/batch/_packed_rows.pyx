@@ -152,7 +152,7 @@ cdef void part_rows(             # is a mask
             below = key if key < below else below
     result.n_left = left
     result.right = right
-    result.cost_below = row_of(below)
+    result.below = row_of(below)
     result.above = row_of(above)
     result.code_above = <uint32_t> ((above >> 32) + cut + 1)
 

@@ -944,7 +944,7 @@ cdef class DrawnSource(RowSource):
         if self.divided_feature != feature or self.divided_position != position:
             self._set_sides(feature, position)
         return midpoint(
-            value_of(self.table, feature, self.parted.cost_below, <int32_t> position),
+            value_of(self.table, feature, self.parted.below, <int32_t> position),
             smallest_of(self.table, feature, self.parted.above, <int32_t> self.parted.code_above),
         )
 
@@ -997,7 +997,7 @@ cdef class DrawnSource(RowSource):
                 )
         for c in range(K):
             self.side_counts[c] = (<int32_t> self.node.counts[c] - self.side_counts[K + c])
-        self._prefetch_value(feature, parted.cost_below)
+        self._prefetch_value(feature, parted.below)
         self._prefetch_value(feature, parted.above)
 
     cdef void _mark_sides(self, intp_t feature, int32_t cut) noexcept nogil:
@@ -1022,13 +1022,13 @@ cdef class DrawnSource(RowSource):
             self.side_counts[side * K + class_of(rows[i])] += count_of(rows[i])
             if code == cut and below < 0:
                 below = code
-                parted.cost_below = row_of(rows[i])
+                parted.below = row_of(rows[i])
             if side == 1 and code < above:
                 above = code
                 parted.above = row_of(rows[i])
         parted.code_above = above
         if below >= 0:
-            self._prefetch_value(feature, parted.cost_below)
+            self._prefetch_value(feature, parted.below)
         if above != NO_CODE:
             self._prefetch_value(feature, parted.above)
 
