@@ -4,7 +4,6 @@ from libc.math cimport fmin
 from libc.string cimport memset
 
 from skconftree.tree.split._scan cimport sum_of
-from skconftree.criteria._score import raise_undefined
 from skconftree.tables._encoded_table cimport MAX_LEVELS, floor_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
@@ -29,7 +28,7 @@ cdef class RowSource(Source):
 
     cdef int store_order(self, const NodeRecord* record) except -1 nogil:
         with gil:
-            raise_undefined(self, "store_order")
+            raise NotImplementedError(f"{type(self).__name__} does not support look-ahead.")
 
     cdef void restore_order(self) noexcept nogil:
         pass
