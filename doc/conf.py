@@ -97,6 +97,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "capture_repr": (),  # what is to be seen is printed or drawn
     "copyfile_regex": r"(?!)",
+    "reset_modules": ("matplotlib", "page_parts.use_class_colors"),
     "within_subsection_order": ExplicitOrder(
         [f"plot_{name}.py" for name in GALLERY] + ["*"]
     ),

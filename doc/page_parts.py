@@ -1,4 +1,4 @@
-"""Changes to pages as they are built: groups of parameters, and breaks within names."""
+"""Changes to pages as they are built: groups of parameters, breaks in names, colors."""
 
 import re
 
@@ -68,6 +68,16 @@ def marked(make):
         return found if kind == "raw" else mark_breaks(str(found))
 
     return call
+
+
+def use_class_colors(gallery_conf, file):
+    """Let plots of the gallery use the colors of classes, in their order."""
+    from cycler import cycler
+    from matplotlib import pyplot
+
+    from skconftree.tree import class_colors
+
+    pyplot.rcParams["axes.prop_cycle"] = cycler(color=class_colors(8))
 
 
 def setup(app):

@@ -43,12 +43,12 @@ def show(audits):
     _, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
     start = np.zeros(len(audits))
     for verdict, color in VERDICTS.items():
-        found = [
+        counts = [
             sum(one.verdict == verdict for one in audit.splits_)
             for audit in audits.values()
         ]
-        ax.barh(list(audits), found, left=start, color=color, label=verdict)
-        start += found
+        ax.barh(list(audits), counts, left=start, color=color, label=verdict)
+        start += counts
     ax.invert_yaxis()
     ax.set_xlabel("splits")
     ax.legend(loc="lower right")

@@ -57,7 +57,7 @@ rng = np.random.default_rng(0)
 pool = rng.uniform(0, 90, size=(400, 2))
 strategies = {"EC2": EC2Sampling(), "halving": "gbs", "at random": "random"}
 settled = {name: np.zeros(9) for name in strategies}
-asked = {}
+answers = {}
 for run, truth in enumerate(rng.choice(900, 40, replace=False)):
     fails = (pool[:, 0] > heat[truth]) | (pool[:, 1] > damp[truth])
     oracle = ArrayOracle(np.where(fails, "fails", "holds"))
@@ -69,7 +69,7 @@ for run, truth in enumerate(rng.choice(900, 40, replace=False)):
         for n in range(9):
             settled[name][n] += learner.estimator_.is_settled() / 40
             learner.run(oracle, budget=1)
-        asked[name] = learner.history_[:8]
+        answers[name] = learner.history_[:8]
 for name, share in settled.items():
     print(f"{name}: {share[3]:.0%} settled by three tests, {share[6]:.0%} by six")
 
@@ -81,7 +81,7 @@ for name, share in settled.items():
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
 for axis, name in zip(axes, ("EC2", "halving"), strict=False):
     axis.scatter(*pool.T, s=3, c="lightgray")
-    for n, answer in enumerate(asked[name], start=1):
+    for n, answer in enumerate(answers[name], start=1):
         color = "tab:orange" if answer.label == "fails" else "tab:blue"
         axis.annotate(str(n), pool[answer.row], c=color, weight="bold", ha="center")
     axis.plot(heat[truth], damp[truth], "kx")

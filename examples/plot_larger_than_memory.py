@@ -66,10 +66,10 @@ print(f"{task}: done")
 def run(task):
     """Do it in a process of its own; print the last line of what it says."""
     files = path, folder, folder / "tree.joblib"
-    words = [sys.executable, "-P", "-c", program, task, *files]
+    command = [sys.executable, "-P", "-c", program, task, *files]
     pool = {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # others take memory in advance
     done = subprocess.run(
-        words, capture_output=True, text=True, env=os.environ | pool, timeout=600
+        command, capture_output=True, text=True, env=os.environ | pool, timeout=600
     )
     print((done.stdout or done.stderr).strip().splitlines()[-1])
 

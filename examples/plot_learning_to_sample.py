@@ -26,15 +26,15 @@ X, y = make_classification(
 )
 
 
-def ask(rows, places):
+def label(rows, indices):
     """Stands for a person who looks at rows."""
-    return y[places]
+    return y[indices]
 
 
-model = LearningToSampleClassifier(200, n_rounds=10, random_state=0).fit(X, ask)
-bought = y[model.queried_].reshape(10, 20).sum(axis=1)
+model = LearningToSampleClassifier(200, n_rounds=10, random_state=0).fit(X, label)
+n_rare = y[model.queried_].reshape(10, 20).sum(axis=1)
 print(f"{y.sum()} rare rows among {len(y):,}")
-print(f"rare rows among the 20 labels of each round: {bought}")
+print(f"rare rows among the 20 labels of each round: {n_rare}")
 print(f"F1 on all rows: {f1_score(y, model.predict(X)):.2f}")
 
 # %%
@@ -58,18 +58,18 @@ figure, axes = plt.subplots(
     1, 2, figsize=(9, 4), layout="constrained", sharex=True, sharey=True
 )
 some = np.random.default_rng(0).choice(len(y), 3000, replace=False)
-axes[0].scatter(X[some, first], X[some, second], s=3, c="tab:blue", alpha=0.3)
-axes[0].scatter(X[y == 1, first], X[y == 1, second], s=8, c="tab:orange")
+axes[0].scatter(X[some, first], X[some, second], s=3, c="C0", alpha=0.3)
+axes[0].scatter(X[y == 1, first], X[y == 1, second], s=8, c="C1")
 axes[0].set(title="rows (orange: all of the rare class)", ylabel=f"feature {second}")
 rounds = np.repeat(np.arange(10), 20)
-found = axes[1].scatter(
+points = axes[1].scatter(
     X[model.queried_, first],
     X[model.queried_, second],
     s=14,
     c=rounds,
     cmap="viridis_r",
 )
-figure.colorbar(found, ax=axes[1], label="round")
+figure.colorbar(points, ax=axes[1], label="round")
 axes[1].set(title="labels that were requested")
 for axis in axes:
     axis.set_xlabel(f"feature {first}")

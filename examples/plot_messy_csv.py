@@ -31,11 +31,11 @@ folder = Path(tempfile.mkdtemp())
 (folder / "customers.csv").write_text("\n".join(lines) + "\n")
 
 
-def skconftree(*words):
+def skconftree(*arguments):
     """Run the command, as a terminal does, and print what it says."""
-    command = [sys.executable, "-P", "-m", "skconftree", *words]
-    told = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-    print(told.stderr + told.stdout)
+    command = [sys.executable, "-P", "-m", "skconftree", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    print(result.stderr + result.stdout)
 
 
 # %%

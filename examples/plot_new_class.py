@@ -52,8 +52,10 @@ for digit in range(5, 10):
 # updated, the new class shares them with the old ones, and the accuracy is lower.
 
 _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-for name, found in scores.items():
-    ax.plot(range(6, 11), found, marker="o", label=f"{name}: {seconds[name]:.2f} s")
+for name, accuracies in scores.items():
+    ax.plot(
+        range(6, 11), accuracies, marker="o", label=f"{name}: {seconds[name]:.2f} s"
+    )
 ax.set_xlabel("digits known")
 ax.set_xticks(range(6, 11))
 ax.set_ylabel("accuracy on test rows of these digits")

@@ -25,15 +25,17 @@ start = [0, int((y != y[0]).argmax())]
 rest = [row for row in range(500) if row not in start]
 model = OASISClassifier(standardize=False, random_state=0)
 model.partial_fit(X[start], y[start], classes=[0, 1])
-clouds, asked, wrong = {}, list(start), 0
+clouds, queried, wrong = {}, list(start), 0
 for n, row in enumerate(rest, start=3):
     wrong += model.predict(X[[row]])[0] != y[row]
     ask = model.query_score(X[[row]], "oasis")[0] < 0.1
-    asked += [row] if ask else []
+    queried += [row] if ask else []
     model.partial_fit(X[[row]], [y[row] if ask else None])
     if n in (10, 50, 500):
-        clouds[n] = model.particles_[0], model.weights_[0], list(asked)
-print(f"{len(asked)} labels of 500; {wrong} rows were predicted wrong before learning;")
+        clouds[n] = model.particles_[0], model.weights_[0], list(queried)
+print(
+    f"{len(queried)} labels of 500; {wrong} rows were predicted wrong before learning;"
+)
 print(f"error of the model at the end: {1 - model.score(X, y):.1%}")
 
 # %%
@@ -41,13 +43,13 @@ print(f"error of the model at the end: {1 - model.score(X, y):.1%}")
 # the opposite direction and the two directions of the other gap are as good.
 
 figure, axes = plt.subplots(2, 3, figsize=(9, 5.5), layout="constrained")
-for (n, (lines, weights, bought)), (left, right) in zip(
+for (n, (lines, weights, queried_rows)), (left, right) in zip(
     clouds.items(), axes.T, strict=True
 ):
     angle = np.degrees(np.arctan2(lines[:, 1], lines[:, 0]))
     left.hist(angle, bins=np.arange(-180, 181, 10), weights=weights)
     left.set(title=f"after {n} rows", xticks=[-180, -90, 0, 90, 180], ylim=(0, 1))
-    right.scatter(*X.T, s=4, c=np.where(y == 1, "tab:orange", "tab:blue"), alpha=0.4)
-    right.scatter(*X[bought].T, s=30, facecolors="none", edgecolors="black")
-    right.set(xticks=[], yticks=[], title=f"{len(bought)} labels")
+    right.scatter(*X.T, s=4, c=np.where(y == 1, "C1", "C0"), alpha=0.4)
+    right.scatter(*X[queried_rows].T, s=30, facecolors="none", edgecolors="black")
+    right.set(xticks=[], yticks=[], title=f"{len(queried_rows)} labels")
 axes[0, 0].set_ylabel("weight of the lines")

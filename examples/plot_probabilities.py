@@ -30,10 +30,10 @@ models = {
 _, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 ax.plot([0, 1], [0, 1], color="gray", linestyle=":")
 for name, model in models.items():
-    said = model.fit(X[train], y[train]).predict_proba(X[held_out])[:, 1]
-    share, mean = calibration_curve(y[held_out], said, n_bins=10, strategy="uniform")
+    proba = model.fit(X[train], y[train]).predict_proba(X[held_out])[:, 1]
+    share, mean = calibration_curve(y[held_out], proba, n_bins=10, strategy="uniform")
     ax.plot(mean, share, marker="o", label=name)
-    loss, brier = log_loss(y[held_out], said), brier_score_loss(y[held_out], said)
+    loss, brier = log_loss(y[held_out], proba), brier_score_loss(y[held_out], proba)
     print(f"{name:28} log loss {loss:6.3f}, Brier score {brier:.3f}")
 ax.set(xlabel="probability", ylabel="share of the rows that have the class")
 ax.legend()

@@ -3,8 +3,9 @@ Imbalanced classes: choose a decision threshold
 ===============================================
 
 If one row in twelve has the class that matters, predicting the more probable class
-misses most of them. The curve shows how many are found, and with which precision, at
-lower thresholds.
+misses most of them. The ROC curves show the true positive rate (recall) and the false
+positive rate of a tree and of a forest at all thresholds; a lower threshold finds more
+rows of the class.
 """
 
 import matplotlib.pyplot as plt
@@ -38,9 +39,7 @@ plt.show()
 
 tuned = TunedThresholdClassifierCV(tree, scoring="balanced_accuracy", cv=5).fit(X, y)
 for name, model in (("at 0.5", tree), (f"at {tuned.best_threshold_:.2f}", tuned)):
-    said = model.predict(X_new)
-    found, right = recall_score(y_new, said), precision_score(y_new, said)
-    print(
-        f"{name}: finds {found:.0%} of the rare rows; "
-        f"{right:.0%} of its alarms are right"
-    )
+    predicted = model.predict(X_new)
+    recall = recall_score(y_new, predicted)
+    precision = precision_score(y_new, predicted)
+    print(f"{name}: recall {recall:.0%}, precision {precision:.0%}")

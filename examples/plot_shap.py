@@ -35,7 +35,7 @@ else:
     row = X.iloc[[20]].to_numpy()
     explainer = shap.TreeExplainer(copy)
     values = np.asarray(explainer.shap_values(row))[0, :, 1]
-    for place in np.argsort(-abs(values))[:5]:
-        print(f"{X.columns[place]}: {values[place]:+.3f}")
+    for column in np.argsort(-abs(values))[:5]:
+        print(f"{X.columns[column]}: {values[column]:+.3f}")
     total = explainer.expected_value[1] + values.sum()
     print(f"sum {total:.3f}, forest {forest.predict_proba(X.iloc[[20]])[0, 1]:.3f}")
