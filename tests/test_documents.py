@@ -277,7 +277,7 @@ def test_the_comparison_quotes_the_tables():
 @pytest.mark.parametrize("part", ["guide", "results", "development"])
 def test_pages_are_short_and_all_are_listed(part):
     index = (ROOT / f"doc/{part}/index.rst").read_text("utf-8")
-    limit = 230 if part == "guide" else 160
+    limit = 240 if part == "guide" else 160
     for page in sorted((ROOT / "doc" / part).glob("*.rst")):
         assert len(page.read_text("utf-8").splitlines()) <= limit, page.name
         assert page.stem == "index" or f"\n   {page.stem}\n" in index, page.name
