@@ -28,7 +28,7 @@ from common.timing import (
     print_environment,
 )
 
-from skconftree.tree._parameters import LARGEST_TABLE
+from skconftree.tree._parameters import MAX_LOOKAHEAD_WEIGHT
 
 LARGE = 1_000_000  # values of a table that is fitted once
 WIDE = 100_000_000  # places of a sparse table that is not made dense to compare
@@ -89,7 +89,7 @@ def size_rows(sizes, repeats):
     for n_rows, n_features in sizes:
         X, y = make_table(n_rows, n_features)
         for name, source in MODELS.items():
-            has_lookahead = n_rows <= LARGEST_TABLE
+            has_lookahead = n_rows <= MAX_LOOKAHEAD_WEIGHT
             if name == BASELINE or (name == GREEDY and not has_lookahead):
                 continue
             tree = model(source)

@@ -107,7 +107,7 @@ class PartedTable(NamedTuple):
         """Mask of the nominal columns that identify rows instead of describing them."""
         return self.categories.identifying(self.schema.features)
 
-    def whole_columns(self, columns):
+    def integer_columns(self, columns):
         """Which of the columns hold whole numbers only, once they are encoded."""
         return sorted(columns.difference(self.fractional))
 

@@ -21,7 +21,7 @@ from ._growth import (
     check_can_stream,
     check_row_indices,
     check_stream,
-    grow_on,
+    make_stream_model,
 )
 from ._intervals import LeafLimits
 from ._model import NO_POOL, TreeModel, TreePrediction
@@ -141,7 +141,7 @@ class ConfidenceTreeClassifier(
         same class.
     shrinkage : float or "auto", default="auto"
         `fit` only. How strongly `predict_proba` shrinks the probabilities of a leaf
-        towards those of its ancestors (hierarchical shrinkage): from the root down, the
+        toward those of its ancestors (hierarchical shrinkage): from the root down, the
         step from the class proportions of a parent with n rows to those of its child is
         multiplied by ``n / (n + shrinkage)``. Larger values give probabilities closer
         to the class proportions of all rows, in particular below small nodes.
@@ -429,10 +429,10 @@ class ConfidenceTreeClassifier(
         return TreeGrowth.of(self)
 
     @learns
-    def _answer_as(self, *said):
+    def _predict_as(self, *distilled):
         # Keep the splits; replace the counts by predictions of a classifier, see
         # `distill`.
-        self._model = self._model.distilled(*said)
+        self._model = self._model.distilled(*distilled)
 
     @available_if(check_can_stream)
     def partial_fit(
@@ -587,7 +587,7 @@ class ConfidenceTreeClassifier(
             statement = resolve_statement(
                 self.bound, self.criterion, self.delta, caller
             )
-        return grow_on(self, self._model, call, statement, owner=self)
+        return make_stream_model(self, self._model, call, statement, owner=self)
 
 
 def tree_of_model(model, parameters):

@@ -44,30 +44,33 @@ def real_competitors(tree, rows, codes, weight, n_real):
         if competitor not in columns:
             column = _safe_indexing(rows, [competitor], axis=1)
             columns[competitor] = column.tocsr() if hasattr(column, "tocsr") else column
-        here = np.sort(_of_node(paths, node))
-        first = np.empty(len(here), dtype=np.intp)
-        for place, child in enumerate(nodes.children(node).tolist()):
-            first[np.searchsorted(here, _of_node(paths, child))] = place
-        column = _safe_indexing(columns[competitor], here)
+        node_rows = np.sort(_rows_of_node(paths, node))
+        branch = np.empty(len(node_rows), dtype=np.intp)
+        for index, child in enumerate(nodes.children(node).tolist()):
+            branch[np.searchsorted(node_rows, _rows_of_node(paths, child))] = index
+        column = _safe_indexing(columns[competitor], node_rows)
         nominal = is_nominal is not None and is_nominal[competitor]
-        other = ConfidenceTreeClassifier(
+        stump = ConfidenceTreeClassifier(
             bound=None,
             criterion="entropy",
             max_depth=1,
             pruning=None,
             categorical_features=[0] if nominal else None,
             sample_weight_kind="frequency",
-        ).fit(column, codes[here], sample_weight=weight[here])
-        if other.get_n_leaves() < 2:
+        ).fit(column, codes[node_rows], sample_weight=weight[node_rows])
+        if stump.get_n_leaves() < 2:
             continue
-        n = np.searchsorted(here, n_real)
+        n = np.searchsorted(node_rows, n_real)
         z[node] = _preference(
-            first[:n], other.apply(column)[:n], codes[here[:n]], weight[here[:n]]
+            branch[:n],
+            stump.apply(column)[:n],
+            codes[node_rows[:n]],
+            weight[node_rows[:n]],
         )
     return competitors, z
 
 
-def _of_node(paths, node):
+def _rows_of_node(paths, node):
     return paths.indices[paths.indptr[node] : paths.indptr[node + 1]]
 
 
@@ -85,11 +88,11 @@ def _preference(first, second, codes, weight):
     return mean * np.sqrt(n / variance)
 
 
-def _log_share(side, codes, weight):
-    joint = np.zeros((side.max() + 1, codes.max() + 1))
-    np.add.at(joint, (side, codes), weight)
-    here = joint[side, codes]
-    return np.log(here / joint.sum(axis=1)[side])
+def _log_share(branch, codes, weight):
+    joint = np.zeros((branch.max() + 1, codes.max() + 1))
+    np.add.at(joint, (branch, codes), weight)
+    n_class = joint[branch, codes]
+    return np.log(n_class / joint.sum(axis=1)[branch])
 
 
 N_NEIGHBORS = 5
@@ -116,45 +119,54 @@ def make_synthetic_rows(X, codes, nominal, n_rows, weight, rng):
     Returns an array or frame like X.
     """
     share = None if weight is None else weight / weight.sum()
-    drawn = rng.choice(len(codes), n_rows, p=share)
-    near = _neighbors(_coordinates(codes, nominal), drawn, rng)
-    known = ~(_is_missing(codes[drawn], nominal) | _is_missing(codes[near], nominal))
+    sampled = rng.choice(len(codes), n_rows, p=share)
+    neighbors = _neighbors(_coordinates(codes, nominal), sampled, rng)
+    known = ~(
+        _is_missing(codes[sampled], nominal) | _is_missing(codes[neighbors], nominal)
+    )
     changed = known & (rng.random_sample(known.shape) < SHARE_CHANGED)
     steps = rng.standard_normal(known.shape)
-    made, other = _safe_indexing(X, drawn), _safe_indexing(X, near)
-    if isinstance(made, np.ndarray):
+    synthetic, neighbor_rows = _safe_indexing(X, sampled), _safe_indexing(X, neighbors)
+    if isinstance(synthetic, np.ndarray):
         for j, changes in enumerate(changed.T):
-            one, two = made[:, j], other[:, j]
+            value, new_value = synthetic[:, j], neighbor_rows[:, j]
             if not nominal[j]:
-                two = _moved(one, two, steps[:, j], X[:, j])
-            made[:, j] = np.where(changes, two, one)
-        return made
+                new_value = _normal_around(value, new_value, steps[:, j], X[:, j])
+            synthetic[:, j] = np.where(changes, new_value, value)
+        return synthetic
     columns = {}
     for j, changes in enumerate(changed.T):
-        one, two = (part.iloc[:, j].reset_index(drop=True) for part in (made, other))
+        value, new_value = (
+            part.iloc[:, j].reset_index(drop=True)
+            for part in (synthetic, neighbor_rows)
+        )
         if nominal[j]:
-            columns[j] = one.mask(changes, two)
+            columns[j] = value.mask(changes, new_value)
         else:
-            one, two = _numbers(one), _numbers(two)
-            two = _moved(one, two, steps[:, j], _numbers(X.iloc[:, j]))
-            columns[j] = np.where(changes, two, one)
-    made = type(made)(columns)
-    made.columns = X.columns
-    return made
+            value, new_value = _numbers(value), _numbers(new_value)
+            new_value = _normal_around(
+                value, new_value, steps[:, j], _numbers(X.iloc[:, j])
+            )
+            columns[j] = np.where(changes, new_value, value)
+    synthetic = type(synthetic)(columns)
+    synthetic.columns = X.columns
+    return synthetic
 
 
 def _numbers(column):
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _moved(one, two, steps, column):
-    # Random numbers around `two` with standard deviation |one - two|.
-    one, two, column = (np.asarray(part, np.float64) for part in (one, two, column))
-    value, known = two + steps * np.abs(one - two), column[~np.isnan(column)]
+def _normal_around(value, mean, steps, column):
+    # Normal random numbers around `mean` with standard deviation |value - mean|.
+    value, mean, column = (
+        np.asarray(part, np.float64) for part in (value, mean, column)
+    )
+    drawn, known = mean + steps * np.abs(value - mean), column[~np.isnan(column)]
     if not len(known):
-        return value
-    value = value if np.any(known % 1.0) else np.round(value)
-    return np.clip(value, known.min(), known.max())
+        return drawn
+    drawn = drawn if np.any(known % 1.0) else np.round(drawn)
+    return np.clip(drawn, known.min(), known.max())
 
 
 def _is_missing(codes, nominal):
@@ -177,25 +189,25 @@ def _coordinates(codes, nominal):
     parts = [sparse.csr_array(numbers)]
     for j in np.flatnonzero(nominal):
         known = np.flatnonzero(codes[:, j] >= 0.0)
-        place = codes[known, j].astype(np.intp)
-        shape = len(codes), int(place.max(initial=0)) + 1
-        parts.append(sparse.csr_array((np.ones(len(known)), (known, place)), shape))
+        category = codes[known, j].astype(np.intp)
+        shape = len(codes), int(category.max(initial=0)) + 1
+        parts.append(sparse.csr_array((np.ones(len(known)), (known, category)), shape))
     return sparse.hstack(parts, format="csr")
 
 
-def _neighbors(places, drawn, rng):
+def _neighbors(coordinates, sampled, rng):
     # A random near neighbor of each sampled row; the row itself if there is no other.
-    n = min(N_NEIGHBORS, places.shape[0] - 1)
+    n = min(N_NEIGHBORS, coordinates.shape[0] - 1)
     if n == 0:
-        return drawn
-    rows, place = np.unique(drawn, return_inverse=True)
-    found = NearestNeighbors(n_neighbors=n + 1).fit(places)
-    near = found.kneighbors(places[rows], return_distance=False)
+        return sampled
+    rows, inverse = np.unique(sampled, return_inverse=True)
+    nearest = NearestNeighbors(n_neighbors=n + 1).fit(coordinates)
+    neighbors = nearest.kneighbors(coordinates[rows], return_distance=False)
     # Among duplicates the row itself may be missing: remove it, or else the farthest.
-    own = near == rows[:, None]
-    own[~own.any(axis=1), -1] = True
-    near = near[~own].reshape(len(rows), n)
-    return near[place, rng.randint(n, size=len(drawn))]
+    is_row_itself = neighbors == rows[:, None]
+    is_row_itself[~is_row_itself.any(axis=1), -1] = True
+    neighbors = neighbors[~is_row_itself].reshape(len(rows), n)
+    return neighbors[inverse, rng.randint(n, size=len(sampled))]
 
 
 LEAST_LEAVES = 16  # minimum of the default `max_leaf_nodes`
@@ -222,7 +234,7 @@ def distill(
     trained on predictions of the classifier for many rows: those of `X`, which may be
     unlabeled, and synthetic rows between them and their neighbors (MUNGE [1]_). Splits
     are chosen by the most probable class of each row. A leaf predicts the mean of the
-    class probabilities of its real rows, shrunk towards the mean of all its rows, which
+    class probabilities of its real rows, shrunk toward the mean of all its rows, which
     has the weight of 20 real rows.
 
     Use it if labels are scarce and were selected with a forest, see
@@ -307,51 +319,53 @@ def distill(
         weight = stream_weights(sample_weight, codes, "frequency", 0.0)
         if not weight.any():
             raise ValueError("sample_weight must be above 0 for at least one row.")
-    chosen, others = _draw(np.flatnonzero(weight), n_rows, rng)
-    real, known = _safe_indexing(X, chosen), known[chosen]
-    rows, weights = real, weight[chosen]
-    proba = _ask(classifier, real, classes)
+    sampled, rest = _subsample(np.flatnonzero(weight), n_rows, rng)
+    real, known = _safe_indexing(X, sampled), known[sampled]
+    rows, weights = real, weight[sampled]
+    proba = _predict_proba(classifier, real, classes)
     proba[known >= 0] = np.eye(len(classes))[known[known >= 0]]
-    grown = {
+    common = {
         "categorical_features": categorical_features,
         "sample_weight_kind": "frequency",
     }
     if max_leaf_nodes is None:
-        taught = np.flatnonzero(known >= 0 if (known >= 0).any() else known < 0)
-        default = ConfidenceTreeClassifier(**grown).fit(
-            _safe_indexing(real, taught),
-            classes[proba[taught].argmax(axis=1)],
-            sample_weight=weights[taught],
+        default_rows = np.flatnonzero(known >= 0 if (known >= 0).any() else known < 0)
+        default = ConfidenceTreeClassifier(**common).fit(
+            _safe_indexing(real, default_rows),
+            classes[proba[default_rows].argmax(axis=1)],
+            sample_weight=weights[default_rows],
         )
         max_leaf_nodes = max(LEAST_LEAVES, default.get_n_leaves())
-    n_real = len(chosen)
-    n_made = 0 if n_rows is None else n_rows - n_real
-    if n_made and can_make_synthetic_rows(X):
+    n_real = len(sampled)
+    n_synthetic = 0 if n_rows is None else n_rows - n_real
+    if n_synthetic and can_make_synthetic_rows(X):
         if n_real < FEW:
             warn(
-                f"X has only {format_rows(n_real)} to synthesize {n_made} others from. "
-                "Pass more rows, which need no labels, or n_rows=None."
+                f"X has only {format_rows(n_real)} to synthesize {n_synthetic} others "
+                "from. Pass more rows, which need no labels, or n_rows=None."
             )
         nominal = schema.is_categorical
         nominal = np.zeros(X.shape[1], dtype=bool) if nominal is None else nominal
-        made = make_synthetic_rows(real, codes[chosen], nominal, n_made, weights, rng)
-        rows = _joined(real, made)
-        proba = np.concatenate([proba, _ask(classifier, made, classes)])
-        weights = np.concatenate([weights, np.ones(n_made)])
+        synthetic = make_synthetic_rows(
+            real, codes[sampled], nominal, n_synthetic, weights, rng
+        )
+        rows = _concatenate(real, synthetic)
+        proba = np.concatenate([proba, _predict_proba(classifier, synthetic, classes)])
+        weights = np.concatenate([weights, np.ones(n_synthetic)])
     tree = ConfidenceTreeClassifier(
         max_leaf_nodes=max_leaf_nodes,
         pruning=None,
         random_state=rng.randint(2**31 - 1),
-        **grown,
+        **common,
     ).fit(rows, classes[proba.argmax(axis=1)], sample_weight=weights)
-    counts, n_node_samples = _counted(tree, rows, proba, weights, n_real)
+    counts, n_node_samples = _node_counts(tree, rows, proba, weights, n_real)
     competitors = real_competitors(tree, rows, proba.argmax(axis=1), weights, n_real)
-    judged = others if len(others) else chosen
-    judged, weight = _safe_indexing(X, judged), weight[judged]
-    said = _ask(classifier, judged, classes).argmax(axis=1)
-    agree = counts[tree.apply(judged)].argmax(axis=1) == said
+    evaluated = rest if len(rest) else sampled
+    evaluated, weight = _safe_indexing(X, evaluated), weight[evaluated]
+    predicted = _predict_proba(classifier, evaluated, classes).argmax(axis=1)
+    agree = counts[tree.apply(evaluated)].argmax(axis=1) == predicted
     fidelity = float(np.average(agree, weights=weight))
-    tree._answer_as(Classes(classes), counts, n_node_samples, competitors, fidelity)
+    tree._predict_as(Classes(classes), counts, n_node_samples, competitors, fidelity)
     return tree
 
 
@@ -406,49 +420,50 @@ def _known_classes(y, X, classes):
     return known
 
 
-def _draw(rows, n_rows, rng):
-    # Rows to ask of, and the others.
+def _subsample(rows, n_rows, rng):
+    # A random sample of at most `n_rows` rows, and the others.
     if n_rows is None or len(rows) <= n_rows:
         return rows, rows[:0]
     order = rng.permutation(len(rows))
     return rows[np.sort(order[:n_rows])], rows[np.sort(order[n_rows:])]
 
 
-def _ask(classifier, rows, classes):
+def _predict_proba(classifier, rows, classes):
     proba = np.array(classifier.predict_proba(rows), dtype=np.float64)
     shape = rows.shape[0], len(classes)
     if proba.shape != shape or not (proba >= 0.0).all() or not np.isfinite(proba).all():
         raise ValueError(
-            f"predict_proba of {type(classifier).__name__} must give an array of shape "
-            f"{shape} of probabilities. Got one of shape {proba.shape} with values "
-            f"from {proba.min(initial=np.inf)} to {proba.max(initial=-np.inf)}."
+            f"predict_proba of {type(classifier).__name__} must return an array of "
+            f"probabilities of shape {shape}. Got one of shape {proba.shape} with "
+            f"values from {proba.min(initial=np.inf)} to {proba.max(initial=-np.inf)}."
         )
     return proba
 
 
-def _joined(real, made):
+def _concatenate(real, synthetic):
     if isinstance(real, np.ndarray):
-        return np.concatenate([real, made])
-    return sys.modules["pandas"].concat([real, made], ignore_index=True)
+        return np.concatenate([real, synthetic])
+    return sys.modules["pandas"].concat([real, synthetic], ignore_index=True)
 
 
-def _counted(tree, rows, proba, weight, n_real):
-    # What the classifier says of the rows of each node, as many as real rows, which
-    # come first, are to be expected there; and how many of these there are.
+def _node_counts(tree, rows, proba, weight, n_real):
+    # Sums of the predicted probabilities in each node, scaled to the number of real
+    # rows that is expected there; and the actual number of real rows, which are first.
     leaves, n_nodes = tree.apply(rows), tree.tree_.node_count
-    said = proba * weight[:, None]
-    real, every = _sums(n_nodes, leaves[:n_real], said), _sums(n_nodes, leaves, said)
-    n_every = every.sum(axis=1, keepdims=True)
-    # synthetic rows may lie where no real row does, so real rows are better
-    every /= np.where(n_every > 0.0, n_every, 1.0)
-    counts = real + PRIOR * every
-    counts *= n_every / (real.sum(axis=1, keepdims=True) + PRIOR)
+    predicted = proba * weight[:, None]
+    real = _sums(n_nodes, leaves[:n_real], predicted)
+    all_rows = _sums(n_nodes, leaves, predicted)
+    n_all = all_rows.sum(axis=1, keepdims=True)
+    # real rows have priority, because synthetic rows may be unlike any of them
+    all_rows /= np.where(n_all > 0.0, n_all, 1.0)
+    counts = real + PRIOR * all_rows
+    counts *= n_all / (real.sum(axis=1, keepdims=True) + PRIOR)
     counts *= weight[:n_real].sum() / weight.sum()
     n_rows = _sums(n_nodes, leaves[:n_real], np.ones((n_real, 1)))
     return sum_of_leaves(counts, tree.tree_), sum_of_leaves(n_rows, tree.tree_)[:, 0]
 
 
 def _sums(n_nodes, leaves, values):
-    # Of the values of the first rows, in each leaf.
+    # Sums of the values in each leaf; `leaves` are those of the first rows.
     columns = values[: len(leaves)].T
-    return np.column_stack([np.bincount(leaves, one, n_nodes) for one in columns])
+    return np.column_stack([np.bincount(leaves, column, n_nodes) for column in columns])

@@ -103,7 +103,7 @@ class TrainingTable(NamedTuple):
         """Mask of nominal columns that identify rows."""
         return identifying(self.X, self.schema.features, self.weight)
 
-    def whole_columns(self, columns):
+    def integer_columns(self, columns):
         """Which of the columns have only integers, apart from missing values."""
         if issparse(self.X):
             cells = self.X.tocoo(copy=False)
@@ -210,7 +210,7 @@ def read_training(X, y, sample_weight, X_pool, request):
     )
 
 
-def leave_out(table):
+def find_identifying(table):
     """Find the columns that identify rows, and warn of them."""
     features = table.schema.features
     if features is None:
@@ -290,7 +290,7 @@ class TreeGrowth(NamedTuple):
             estimator, defaults, pruning, settings, schema, total, n_rows
         )
         shrinkage = resolve_shrinkage(estimator.shrinkage, defaults)
-        left_out = leave_out(table)
+        left_out = find_identifying(table)
         lookahead = progress.start_lookahead(lookahead, n_rows * schema.n_features)
         plan = Plan(
             settings,
@@ -314,12 +314,12 @@ class TreeGrowth(NamedTuple):
             thread_team=thread_team,
         )
         grower = None
-        if remembers(estimator):
-            grower = remember(estimator, settings, tree, table)
+        if needs_leaf_rows(estimator):
+            grower = make_fitted_grower(estimator, settings, tree, table)
         # thresholds between integers are integers or half-integers
         halves = tree._features_at_halves()
         if halves:
-            schema = schema._replace(whole=tuple(table.whole_columns(halves)))
+            schema = schema._replace(whole=tuple(table.integer_columns(halves)))
         model = TreeModel(
             schema,
             table.classes,
@@ -360,8 +360,8 @@ class TreeGrowth(NamedTuple):
                 "cautious bound",
                 f"The tree is a single leaf: {name} with its default {level!r} needs "
                 f"more rows for a first split than the {len(table.y)} of this table, "
-                f"while bound='gtest' makes one. Set {level!r} to a laxer value, or "
-                "use bound='gtest' for tables of this size.",
+                f"while bound='gtest' makes one. Set {level!r} to a more "
+                "permissive value, or use bound='gtest' for tables of this size.",
             )
 
 
@@ -393,7 +393,7 @@ def check_stream(estimator, classes, X_pool):
         raise ValueError("X_pool can only be passed in the first call of partial_fit.")
 
 
-def grow_on(
+def make_stream_model(
     estimator, model, call, statement, *, owner=None, in_forest=False, rate=1.0
 ):
     """Make the model of a tree that learns row by row.
@@ -424,12 +424,12 @@ def grow_on(
     return model.growing(recipe, **options)
 
 
-def remembers(estimator):
+def needs_leaf_rows(estimator):
     """Whether the leaves of a fitted tree have to store statistics of its rows."""
     return estimator.leaf_memory == "rows" or estimator.leaf_prediction in ("nb", "nba")
 
 
-def remember(estimator, settings, tree, table, *, in_forest=False, rate=1.0):
+def make_fitted_grower(estimator, settings, tree, table, *, in_forest=False, rate=1.0):
     """Add the training rows of a fitted tree to the statistics of its leaves."""
     recipe = make_recipe(
         estimator,
@@ -541,11 +541,11 @@ def follows(method: Method) -> Method:
     The estimator is locked first, so that a thread that waits for the index does not
     block a thread that trains.
     """
-    alone = learns(method)
+    locked = learns(method)
 
     @wraps(method)
     def following(self, *args, **kwargs):
         with self._table.estimator._lock:
-            return alone(self, *args, **kwargs)
+            return locked(self, *args, **kwargs)
 
     return following

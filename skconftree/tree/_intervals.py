@@ -33,7 +33,7 @@ class LeafLimits:
         """Confidence limits of each class probability in the leaf of each row.
 
         They are limits of the class proportions in the leaf, weighted by
-        `class_weight`. A probability that `shrinkage` has shrunk towards those of other
+        `class_weight`. A probability that `shrinkage` has shrunk toward those of other
         nodes may lie outside the limits.
 
         Parameters
@@ -199,11 +199,11 @@ def check_limits(confidence_level, method, methods):
     """Raise ValueError unless the arguments of confidence limits are valid."""
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(
-            f"confidence_level must be in (0, 1), got {confidence_level!r}."
+            f"confidence_level must be in (0, 1). Got {confidence_level!r}."
         )
     if not (isinstance(method, str) and method in methods):
         raise InvalidParameterError(
-            f"method must be one of {list(methods)}, got {method!r}."
+            f"method must be one of {list(methods)}. Got {method!r}."
         )
 
 

@@ -178,7 +178,7 @@ class TreeModel(Lockable):
         return 0 if self.grower is None else self.grower.n_drifts
 
     @property
-    def watched_by(self):
+    def detector_name(self):
         """Name of the drift detector, or None."""
         drift = None if self.grower is None else self.grower.recipe.settings.drift
         return None if drift is None else name_of_detector(drift)
@@ -190,7 +190,7 @@ class TreeModel(Lockable):
         grower = self.grower
         if grower is None or not grower.n_drifts:
             return []
-        before, name = self.n_rows_before, self.watched_by
+        before, name = self.n_rows_before, self.detector_name
         return [Drift(before + row, node, name) for row, node in grower.drifts]
 
     @property
@@ -333,7 +333,7 @@ class TreeModel(Lockable):
     @property
     def ends_shrinkage(self):
         """Whether shrinkage ends with the next row, as it does not follow drift."""
-        return self.tree.shrinkage > 0.0 and self.watched_by is not None
+        return self.tree.shrinkage > 0.0 and self.detector_name is not None
 
     @learns
     def end_shrinkage(self):
@@ -359,11 +359,11 @@ class TreeModel(Lockable):
 
     def rows_of_pool(self, row_indices):
         """Rows of the pool, which must be unlabeled."""
-        again = ~self.grower.are_unlabeled(row_indices)
-        if again.any():
+        is_labeled = ~self.grower.are_unlabeled(row_indices)
+        if is_labeled.any():
             raise ValueError(
-                f"Row {row_indices[again][0]} of X_pool has already been learned. Pass "
-                f"each row once."
+                f"Row {row_indices[is_labeled][0]} of X_pool has already been learned. "
+                "Pass each row once."
             )
         return self.pool[row_indices]
 
@@ -432,7 +432,7 @@ class TreePrediction:
         """Class probabilities of each row.
 
         They are the class proportions in the leaf. For a
-        :class:`~skconftree.ConfidenceTreeClassifier` they may be shrunk towards those
+        :class:`~skconftree.ConfidenceTreeClassifier` they may be shrunk toward those
         of the ancestors, see `shrinkage`, or predicted by naive Bayes, see
         `leaf_prediction`.
 

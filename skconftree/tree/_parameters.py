@@ -453,18 +453,18 @@ class Plan(NamedTuple):
         return Grown(pruned, int(taken_back))
 
 
-FIRST = 1  # depth of the first split with look-ahead: the root is chosen greedily
-WIDTH = 3  # splits tried at a node
-LARGEST_TABLE = 10_000  # weight up to which "auto" has look-ahead
+FIRST_DEPTH = 1  # of splits with look-ahead: the root is chosen greedily
+N_TRIALS = 3  # splits tried at a node
+MAX_LOOKAHEAD_WEIGHT = 10_000  # weight up to which "auto" has look-ahead
 
 
 def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
     """Resolve look-ahead and its pruning; `defaults` is the meaning of ``"auto"``."""
     n_levels = tree.lookahead
     if n_levels == "auto":
-        usual = PRUNINGS.get(defaults.pruning)
-        served = type(pruning) is usual and total <= LARGEST_TABLE
-        n_levels = defaults.lookahead if served else 0
+        default_pruning = PRUNINGS.get(defaults.pruning)
+        applies = type(pruning) is default_pruning and total <= MAX_LOOKAHEAD_WEIGHT
+        n_levels = defaults.lookahead if applies else 0
     if not n_levels:
         return None, pruning
     lookahead_pruning, cost = pruning, None
@@ -474,8 +474,10 @@ def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
         cost = lookahead_pruning.leaf_cost(n_rows)
     condition = _unmet_condition(cost, settings, schema)
     if condition is None:
-        another = partial(lookahead_pruning.leaf_cost, n_rows)
-        resolved = Lookahead(cost, FIRST, int(n_levels), WIDTH, another_cost=another)
+        new_cost = partial(lookahead_pruning.leaf_cost, n_rows)
+        resolved = Lookahead(
+            cost, FIRST_DEPTH, int(n_levels), N_TRIALS, make_leaf_cost=new_cost
+        )
         return resolved, lookahead_pruning
     if tree.lookahead == "auto":
         return None, pruning

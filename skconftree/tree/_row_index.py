@@ -185,7 +185,7 @@ class RowIndex(Lockable):
         self._mark(rows, False)
 
     @follows
-    def _mark(self, rows, away):
+    def _mark(self, rows, excluded):
         rows = np.asarray(rows)
         if rows.size and rows.dtype.kind not in "iu":
             raise ValueError(f"rows must be integers. Got {rows!r}.")
@@ -198,7 +198,7 @@ class RowIndex(Lockable):
                 )
         ranges = self._follow()
         for row in rows:
-            ranges.exclude(row, away)
+            ranges.exclude(row, excluded)
 
     def __reduce__(self):
         raise TypeError(

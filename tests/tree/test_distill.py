@@ -373,5 +373,5 @@ def test_probabilities_that_are_none(iris, classes, proba):
     with pytest.raises(TypeError, match="array of the classes of one output"):
         distill(strange, X)
     strange.classes_ = np.array(classes)
-    with pytest.raises(ValueError, match="predict_proba of Strange must give"):
+    with pytest.raises(ValueError, match="predict_proba of Strange must return"):
         distill(strange, X)

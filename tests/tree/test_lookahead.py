@@ -37,9 +37,9 @@ def assert_grown_alike(problem, case, criterion, levels, confidence, in_doubt=No
     bound, expected = settings_of(case, criterion, problem["K"])
     make = functools.partial(
         LookaheadGrower,
-        first=_parameters.FIRST,
+        first=_parameters.FIRST_DEPTH,
         levels=levels,
-        width=_parameters.WIDTH,
+        width=_parameters.N_TRIALS,
         confidence=confidence,
         protect_below=PessimisticPruning().protect_below
         if bound.smaller_is_stronger
@@ -312,7 +312,7 @@ def test_the_root_is_the_greedy_one():
             ConfidenceTreeClassifier(lookahead=levels, pruning=PessimisticPruning(0.01))
             for levels in (0, 4, 4)
         )
-        with patch.object(_parameters, "FIRST", 0):
+        with patch.object(_parameters, "FIRST_DEPTH", 0):
             everywhere.fit(X, y)
         greedy.fit(X, y)
         assert first_test(ahead.fit(X, y)) == first_test(greedy)
@@ -523,7 +523,7 @@ def test_sparse_tables_are_looked_ahead_in():
 
 
 def test_auto_is_none_for_large_tables_by_their_weight(monkeypatch):
-    monkeypatch.setattr(_parameters, "LARGEST_TABLE", 300)
+    monkeypatch.setattr(_parameters, "MAX_LOOKAHEAD_WEIGHT", 300)
     X, y = several(150)
     for weight, levels in ((2.0, 3), (2.01, 0)):
         kind = {"sample_weight_kind": "frequency"}

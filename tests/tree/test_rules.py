@@ -122,7 +122,7 @@ def test_what_cannot_be_a_rule_is_named():
     with pytest.raises(ValueError, match=r"dialect must be one of \['ansi'\]"):
         export_rules(model, "sql", dialect="mysql")
     for name in ("os.system('x')", "lambda"):
-        with pytest.raises(ValueError, match="name must be an identifier"):
+        with pytest.raises(ValueError, match="name must be a Python identifier"):
             export_rules(model, name=name)
     stream = ConfidenceTreeClassifier(leaf_prediction="nb").partial_fit(
         X, y, np.unique(y)
@@ -246,7 +246,7 @@ def test_text_that_sql_could_misread_is_an_error(text, reason):
     ):
         tree, names = tree_of_names(*parts)
         what = ["column", "category", "class"][place]
-        with pytest.raises(ValueError, match=f"^{what} .* {reason}"):
+        with pytest.raises(ValueError, match=f"^The {what} .* {reason}"):
             export_rules(tree, "sql", feature_names=names)
         program = {}
         exec(export_rules(tree, feature_names=names), program)

@@ -14,11 +14,11 @@ from ...tables._sparse import blocks, take_rows
 from ...tree import ConfidenceTreeClassifier
 from ...tree._growth import (
     TableRequest,
-    grow_on,
-    leave_out,
+    find_identifying,
+    make_fitted_grower,
+    make_stream_model,
+    needs_leaf_rows,
     number_of_bins,
-    remember,
-    remembers,
 )
 from ...tree._model import TreeModel
 from ...tree._parameters import (
@@ -224,7 +224,7 @@ class ForestGrowth(NamedTuple):
         forest, _, retained, parameters, statements, prunings = self
         table = table._replace(y=table.y.astype(np.uint16))
         seed = forest._model.seed if retained else forest._draw_seed()
-        left_out = leave_out(table)
+        left_out = find_identifying(table)
         sampler, order, sample, total = _make_sampler(forest, table, seed)
         tables, plans = {}, []
         for template, (bound, criterion), pruning in zip(
@@ -316,10 +316,10 @@ def _model_of_tree(parameters, table, sampler, new, tree, rate):
     # The model has no rows; the root stores their number.
     template = ConfidenceTreeClassifier(**parameters | {"random_state": new.seed})
     grower = None
-    if remembers(template):
+    if needs_leaf_rows(template):
         X, y, weight = rows_of_sample(table, sampler, new.index)
         sample = table._replace(X=X, y=y, weight=weight)
-        grower = remember(
+        grower = make_fitted_grower(
             template, new.plan.settings, tree, sample, in_forest=True, rate=rate
         )
     return TreeModel(
@@ -387,7 +387,9 @@ def grow_forest_on(forest, call):
         )
         statement = statements[index % len(statements)]
         grown.append(
-            grow_on(template, tree, call, statement, in_forest=True, rate=rate)
+            make_stream_model(
+                template, tree, call, statement, in_forest=True, rate=rate
+            )
         )
     first = grown[0].resolved
     if before is None:

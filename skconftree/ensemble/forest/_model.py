@@ -152,7 +152,7 @@ def tree_parameters(forest):
 
 def tree_alone(parameters, tree, *, grows):
     """Parameters with which a single tree grows like a tree of a forest."""
-    auto = {"max_features": None if grows else "sqrt", "drift": tree.watched_by}
+    auto = {"max_features": None if grows else "sqrt", "drift": tree.detector_name}
     return parameters | {
         name: value for name, value in auto.items() if parameters[name] == "auto"
     }

@@ -100,7 +100,7 @@ class Lookahead(NamedTuple):
     width: int  # splits tried per node
     on_progress: object = None  # called with a level and its parts that are done
     n_parts: int = 1  # of a level
-    another_cost: object = None  # returns the LeafCost of another worker
+    make_leaf_cost: object = None  # returns the LeafCost of another worker
 
 
 # Up to this weight of a table, all splits are compared with runners-up. In larger
@@ -290,7 +290,7 @@ class _Growth(NamedTuple):
         """Return the same for a worker that does not report progress."""
         if self.lookahead is None:
             return self
-        cost = self.lookahead.another_cost()
+        cost = self.lookahead.make_leaf_cost()
         return self._replace(
             lookahead=self.lookahead._replace(leaf_cost=cost, on_progress=None)
         )

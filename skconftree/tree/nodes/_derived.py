@@ -172,7 +172,7 @@ def sum_of_leaves(counts, tree):
 
 
 def shrunk(value, n_rows, parent, depth, shrinkage):
-    """Class proportions shrunk towards the predictions of the ancestors.
+    """Class proportions shrunk toward the predictions of the ancestors.
 
     Hierarchical shrinkage: from the root down, the step from the proportions of a
     parent with n rows (without `class_weight`) to those of its child is multiplied by

@@ -103,16 +103,20 @@ def export_rules(
     """
     check_tree(estimator)
     if language not in LANGUAGES:
-        raise ValueError(f"language must be one of {list(LANGUAGES)}, got {language!r}")
+        raise ValueError(
+            f"language must be one of {list(LANGUAGES)}. Got {language!r}."
+        )
     if dialect not in DIALECTS:
-        raise ValueError(f"dialect must be one of {list(DIALECTS)}, got {dialect!r}")
+        raise ValueError(f"dialect must be one of {list(DIALECTS)}. Got {dialect!r}.")
     if estimator._model.predicts_by_bayes:
         raise ValueError(
             "A tree whose leaves predict by naive Bayes cannot be written as rules. "
             "Use leaf_prediction='majority'."
         )
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise ValueError(f"name must be an identifier, got {name!r}")
+        raise ValueError(
+            f"name must be a Python identifier and no keyword. Got {name!r}."
+        )
     named = feature_names is not None or hasattr(estimator, "feature_names_in_")
     table = read_nodes(estimator, feature_names=feature_names)
     if language == "sql":
@@ -249,13 +253,15 @@ def _python_value(value, what):
             break
     else:
         raise ValueError(
-            f"{what} {value!r} is a {type(value).__name__}; rules can be written for "
-            "strings, numbers and booleans only"
+            f"The {what} {value!r} is a {type(value).__name__}, but rules can only be "
+            "written for strings, numbers and booleans. Convert it before fit."
         )
     # a subclass, such as an enumeration, may have another repr
     text = kind.__repr__(value)
     if kind is float and not math.isfinite(value):
-        raise ValueError(f"{what} {text} is not finite; rules cannot be written for it")
+        raise ValueError(
+            f"The {what} {text} is not finite, so that no rule can be written for it."
+        )
     return text
 
 
@@ -273,29 +279,29 @@ class _Sql:
         # (node, whether it is a leaf here, tests, their conditions as text)
         stack = [(0, False, (), ())]
         while stack:
-            node, ends, tests, conditions = stack.pop()
+            node, is_leaf, tests, conditions = stack.pop()
             row = table[node]
-            if ends or not row.branches:
+            if is_leaf or not row.branches:
                 label = _sql_value(row.label, "class")
                 if not tests:
                     lines.append(f"  ELSE {label} /* {row.outcome} */")
                     break  # all other rows
-                said = _sql_comment(", ".join(conditions))
+                comment = _sql_comment(", ".join(conditions))
                 lines.append(
                     f"  WHEN {' AND '.join(tests)} THEN {label} "
-                    f"/* {said}: {row.outcome} */"
+                    f"/* {comment}: {row.outcome} */"
                 )
                 continue
-            ways = []
+            branches = []
             for test, branch in zip(self._tests(row), row.branches, strict=True):
                 if test is None:
-                    ways.append((branch.node, False, tests, conditions))
+                    branches.append((branch.node, False, tests, conditions))
                 else:
                     note = (*conditions, branch.condition)
-                    ways.append((branch.node, False, (*tests, test), note))
+                    branches.append((branch.node, False, (*tests, test), note))
             if row.keeps_unknown:
-                ways.append((node, True, tests, conditions))
-            stack += ways[::-1]
+                branches.append((node, True, tests, conditions))
+            stack += branches[::-1]
         if len(lines) == 2:  # a single leaf
             return lines[1].removeprefix("  ELSE ")
         return "\n".join([*lines, "END"])
@@ -356,7 +362,7 @@ def _quoted(text, quote, what):
         )
     if reason is not None:
         raise ValueError(
-            f"{what} {text!r} {reason}, so that it cannot be written safely in SQL. "
-            "Rename it in the data, or export rules in Python."
+            f"The {what} {text!r} {reason}, so that it cannot be written safely in "
+            "SQL. Rename it in the data, or export rules in Python."
         )
     return quote + text.replace(quote, 2 * quote) + quote

@@ -440,15 +440,15 @@ def describe_split(row, width, digits=4):
 def _describe_competitors(row, width):
     # Returns the best splits of other features, in one or two lines each.
     lines, lead = [], "competitor: "
-    for rival in row.competitors:
-        gains = f"gains {rival.gain:.3g} instead of {row.gain:.3g}"
-        if rival.z == rival.z:
-            gains += f", z = {rival.z:.2g}"
-        line = f"{lead}{rival.test} {gains}"
+    for other in row.competitors:
+        gains = f"gains {other.gain:.3g} instead of {row.gain:.3g}"
+        if other.z == other.z:
+            gains += f", z = {other.z:.2g}"
+        line = f"{lead}{other.test} {gains}"
         if len(line) <= width:
             lines.append(line)
             continue
-        lines.append(lead + fit_condition(rival.name, rival.test, width - len(lead)))
+        lines.append(lead + fit_condition(other.name, other.test, width - len(lead)))
         lines += [f"  {part}" for part in wrap(gains, width - 2)]
     return lines
 
@@ -592,9 +592,9 @@ def summarize(estimator):
         counts = ", ".join(count_levels(splits))
         lines += [f"{_count(len(splits), 'split')}: {counts}", _weakest(splits)]
     lines += _columns(estimator, splits)
-    within = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
+    purity = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
     lines.append(
-        f"largest share of a class: {root.share:.3f} of all rows, {within:.3f} within "
+        f"largest share of a class: {root.share:.3f} of all rows, {purity:.3f} within "
         "leaves (the rows it was grown from)"
     )
     legend = [part for line in root.evidence.legend for part in wrap(line, WIDTH)]
@@ -729,17 +729,17 @@ def _why(estimator, leaf):
 
 
 def _sentence(row, following, value, width):
-    words = next((one.condition for one in row.branches if one.node == following), None)
+    test = next((one.condition for one in row.branches if one.node == following), None)
     value_note = ""
-    if words is None:
-        words = f"{row.name} is unknown or missing, as in no row of the node"
-    elif words not in (
+    if test is None:
+        test = f"{row.name} is unknown or missing, as in no row of the node"
+    elif test not in (
         f"{row.name} = {value}",
         f'{row.name} = "{value}"',
         f"{row.name} is {value}",
     ):
         value_note = f" (value {shortened(value, width // 2)})"
-    return fit_condition(row.name, words, width - len(value_note)) + value_note
+    return fit_condition(row.name, test, width - len(value_note)) + value_note
 
 
 def _value(value, dates, feature):

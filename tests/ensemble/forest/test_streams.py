@@ -23,7 +23,7 @@ from skconftree.datasets import make_sea
 from skconftree.ensemble.forest import _streaming
 from skconftree.tables._partial_fit import Call
 from skconftree.tree._classes import tree_of_model
-from skconftree.tree._growth import grow_on
+from skconftree.tree._growth import make_stream_model
 from skconftree.tree._parameters import resolve_statement
 
 CLASSES = [0, 1, 2]
@@ -164,7 +164,7 @@ def alone_as_in_a_forest(tree):
     model = tree._model
     call = Call(Rows(None, True, model.schema), None, model.classes)
     statement = resolve_statement(tree.bound, tree.criterion, tree.delta, "Tree")
-    start = grow_on(tree, None, call, statement, in_forest=True)
+    start = make_stream_model(tree, None, call, statement, in_forest=True)
     return tree_of_model(start, tree.get_params())
 
 
