@@ -283,6 +283,14 @@ def test_pages_are_short_and_all_are_listed(part):
         assert page.stem == "index" or f"\n   {page.stem}\n" in index, page.name
 
 
+def test_each_page_of_results_answers_a_question():
+    """The index has a row "question, finding, page" for it, or a sentence."""
+    index = (ROOT / "doc/results/index.rst").read_text("utf-8")
+    assert "* - question\n     - finding\n     - page\n" in index
+    for page in (ROOT / "doc/results").glob("*.rst"):
+        assert page.stem == "index" or f":doc:`{page.stem}`" in index, page.name
+
+
 def test_readme_has_two_commands_of_one_line():
     commands = blocks("sh")
     assert [command.count("\n") for command in commands] == [1, 1]
