@@ -254,7 +254,7 @@ def test_densities_follow_the_labels(kind, monkeypatch):
         neighbors = NearestNeighbors() if kind == "search" else None
         return Embedding(points, lambda X: X, neighbors)
 
-    for k in (1, 4, 10):
+    for k in (4,) if kind == "search" else (1, 4, 10):
         one = embedding()
         for _ in range(3):
             order, end = rng.permutation(n), 0
