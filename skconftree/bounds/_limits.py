@@ -199,7 +199,9 @@ def confidence_sequence(
     shape = np.broadcast_shapes(counts.shape, alpha.shape)
     counts_of_class = np.broadcast_to(counts, shape)
     other_counts = np.broadcast_to(total - counts, shape)
-    least = betaln(counts_of_class + a, other_counts + a) - betaln(a, a) + np.log(alpha)
+    min_log_likelihood = (
+        betaln(counts_of_class + a, other_counts + a) - betaln(a, a) + np.log(alpha)
+    )
     center = counts_of_class / np.maximum(
         counts_of_class + other_counts, np.finfo(float).tiny
     )
@@ -210,7 +212,8 @@ def confidence_sequence(
         for _ in range(BISECTION_STEPS):
             middle = (inside + outside) / 2.0
             likely = (
-                xlogy(counts_of_class, middle) + xlog1py(other_counts, -middle) > least
+                xlogy(counts_of_class, middle) + xlog1py(other_counts, -middle)
+                > min_log_likelihood
             )
             inside = np.where(likely, middle, inside)
             outside = np.where(likely, outside, middle)

@@ -383,9 +383,9 @@ class ReadableTree:
         >>> path.ccp_alphas.round(3), path.impurities.round(3)
         (array([0.   , 0.26 , 0.333]), array([0.074, 0.333, 0.667]))
         """
-        grown = clone(self).set_params(pruning=None)
-        grown.fit(X, y, sample_weight=sample_weight)
-        alphas, impurities = pruning_path(grown.tree_)
+        unpruned = clone(self).set_params(pruning=None)
+        unpruned.fit(X, y, sample_weight=sample_weight)
+        alphas, impurities = pruning_path(unpruned.tree_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     # HTML in notebooks: scikit-learn's diagram, followed by the tree if it is fitted.

@@ -409,12 +409,12 @@ def _known_classes(y, X, classes):
     if y is not None:
         labels, has_label = split_labels(y)
         check_consistent_length(X, has_label)
-        strange = ~np.isin(labels, classes)
-        if strange.any():
+        is_unknown = ~np.isin(labels, classes)
+        if is_unknown.any():
             raise ValueError(
                 f"y has labels that are not classes of the classifier: "
-                f"{np.unique(labels[strange])[:5]}. Its classes are {classes!r}. Pass "
-                "None for a row without a label."
+                f"{np.unique(labels[is_unknown])[:5]}. Its classes are {classes!r}. "
+                "Pass None for a row without a label."
             )
         known[has_label] = Classes(classes).codes(labels, np.intp)
     return known

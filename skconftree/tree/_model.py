@@ -32,8 +32,8 @@ PARTS = dict.fromkeys(
 
 def read_parts(state, owner, shared=None):
     """Make the parts of a model from a state, each validated on its own."""
-    own = {k: v for k, v in PARTS.items() if shared is None or k not in shared}
-    state = merge_defaults(state, own, "The state of a tree")
+    defaults = {k: v for k, v in PARTS.items() if shared is None or k not in shared}
+    state = merge_defaults(state, defaults, "The state of a tree")
     resolved = read_resolved(state["resolved"])
     grower = state["grower"]
     tree = read_nodes(Tree, state["tree"])
@@ -304,11 +304,11 @@ class TreeModel(Lockable):
         """Raise if a class that the tree has rows of gets weight 0."""
         if class_weight is None:
             return
-        gone = (class_weight == 0.0) & (self.tree.counts[0] > 0.0)
-        if gone.any():
+        excluded = (class_weight == 0.0) & (self.tree.counts[0] > 0.0)
+        if excluded.any():
             raise ValueError(
                 "class_weight must be above 0 for a class that the tree was trained "
-                f"on. Got 0 for class {self.classes.names[gone].tolist()[0]!r}."
+                f"on. Got 0 for class {self.classes.names[excluded].tolist()[0]!r}."
             )
 
     def make_ready(self, call, from_pool=None, **options):

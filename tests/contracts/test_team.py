@@ -19,7 +19,7 @@ BEGINNING = """
     from skconftree.tree.batch import _grow
     from skconftree.utils._team import ThreadTeam
     _growth.MIN_THREAD_VALUES = _growth.MIN_THREAD_VALUES_LOOKAHEAD = 1
-    _grow.WORTH_SHARING = _grow.MIN_TASK_VALUES = 1
+    _grow.MIN_SHARED_VALUES = _grow.MIN_TASK_VALUES = 1
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5))
     y = (X[:, 0] * X[:, 1] + rng.normal(size=600) > 0).astype(int)

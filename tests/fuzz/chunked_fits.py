@@ -41,7 +41,7 @@ def fit_in_parts(sequence):
         for module, name, values in (
             (_growth, "MIN_THREAD_VALUES", [1, 1000]),
             (_growth, "MIN_THREAD_VALUES_LOOKAHEAD", [1, 1000]),
-            (_grow, "WORTH_SHARING", [1, 500]),
+            (_grow, "MIN_SHARED_VALUES", [1, 500]),
             (_grow, "MIN_TASK_VALUES", [1, 100]),
             (large_fit, "CELLS_AT_ONCE", [1, 3, 128]),
             (_parquet, "BATCH", [37, 1000]),

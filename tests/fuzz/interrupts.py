@@ -31,7 +31,7 @@ MOST_CALLS = 6
 # Sizes from which on threads share a tree, made so small that they share any.
 WORTH = {
     _growth: ("MIN_THREAD_VALUES", "MIN_THREAD_VALUES_LOOKAHEAD"),
-    _grow: ("WORTH_SHARING", "MIN_TASK_VALUES"),
+    _grow: ("MIN_SHARED_VALUES", "MIN_TASK_VALUES"),
 }
 PATIENCE = 10.0  # seconds, within which a thread that has ended is gone
 

@@ -116,7 +116,7 @@ def test_columns_take_memory_in_groups(tmp_path, monkeypatch, n_values, megabyte
 
 def test_threads_share_the_tree_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_growth, "MIN_THREAD_VALUES", 1)
-    monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
+    monkeypatch.setattr(_grow, "MIN_SHARED_VALUES", 1)
     monkeypatch.setattr(_grow, "MIN_TASK_VALUES", 1)
     ran = []
 

@@ -76,7 +76,7 @@ def test_trees_of_threads_in_every_engine(
     fit, max_features, bound, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(_growth, "MIN_THREAD_VALUES", 1)
-    monkeypatch.setattr(_grow, "WORTH_SHARING", 1)
+    monkeypatch.setattr(_grow, "MIN_SHARED_VALUES", 1)
     monkeypatch.setattr(_grow, "MIN_TASK_VALUES", 1)
     table = numbers(3)
     options = {"max_bins": 63, "max_features": max_features, "random_state": 0}

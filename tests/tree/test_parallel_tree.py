@@ -39,7 +39,7 @@ def everything_is_worth_it():
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MIN_THREAD_VALUES", "MIN_THREAD_VALUES_LOOKAHEAD"):
             patch.setattr(tree_growth, name, 1)
-        for name in ("WORTH_SHARING", "MIN_TASK_VALUES"):
+        for name in ("MIN_SHARED_VALUES", "MIN_TASK_VALUES"):
             patch.setattr(_grow, name, 1)
         yield
 

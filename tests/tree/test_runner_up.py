@@ -228,7 +228,7 @@ def test_splits_made_later_have_none():
 def test_large_tables_compare_large_nodes(monkeypatch):
     # by their weight, so that it does not matter how rows are repeated
     X, y = mixed()
-    monkeypatch.setattr(_grow, "LARGEST_COMPARED", 600.0)
+    monkeypatch.setattr(_grow, "MAX_COMPARED_WEIGHT", 600.0)
     for weight, least in ((1.0, 0.0), (1.01, 0.25)):
         model = ConfidenceTreeClassifier(
             delta=5.0, pruning=None, sample_weight_kind="frequency"

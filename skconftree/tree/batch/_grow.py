@@ -31,14 +31,14 @@ def make_parted_builder(nodes, growth, root, root_stats, uses_lookup):
     splitter = growth.splitter(source)
     runner_up = None
     if growth.may_compare and not uses_lookup:
-        runner_up = PartedRunnerUp(splitter, source, growth.least_compared)
+        runner_up = PartedRunnerUp(splitter, source, growth.min_compared_weight)
     nodes.grow_by(GrowBelow(growth, root_stats, uses_lookup))
     return PartedBuilder(
         splitter,
         settings,
-        growth.least_split,
+        growth.min_split_weight,
         runner_up,
-        PartedSubtrees(source, growth.draws),
+        PartedSubtrees(source, growth.is_randomized),
     )
 
 
@@ -105,12 +105,12 @@ class Lookahead(NamedTuple):
 
 # Up to this weight of a table, all splits are compared with runners-up. In larger
 # tables only those of nodes with at least this share of the weight are, to save time.
-LARGEST_COMPARED, COMPARED_SHARE = 10_000.0, 0.25
+MAX_COMPARED_WEIGHT, MIN_COMPARED_SHARE = 10_000.0, 0.25
 # Smallest number of values of a node whose columns threads share (about 1 ms of work),
 # and of a node that a thread grows alone.
-WORTH_SHARING, MIN_TASK_VALUES = 65_536, 4_096
-WORTH_PRUNING = 20_000  # rows of a table from which on nodes leave most rows unsorted
-LARGEST = 2**62  # largest weight that is passed to `reserve`; tables are much shorter
+MIN_SHARED_VALUES, MIN_TASK_VALUES = 65_536, 4_096
+MIN_PRUNED_ROWS = 20_000  # rows of a table from which on nodes leave most rows unsorted
+MAX_RESERVED_WEIGHT = 2**62  # passed to `reserve`; tables have much less
 
 
 def grow(
@@ -156,7 +156,7 @@ def grow(
 
     largest = None
     if data.is_whole and class_weight is None:
-        largest = int(min(root_weight, LARGEST))
+        largest = int(min(root_weight, MAX_RESERVED_WEIGHT))
     root_stats = partial(
         RootStats,
         data.n_features,
@@ -181,12 +181,14 @@ def grow(
         data.n_features,
         data.n_classes,
         class_weight,
-        draws=settings.random_cuts or settings.max_features < data.n_features,
+        is_randomized=settings.random_cuts or settings.max_features < data.n_features,
         may_compare=settings.bound is not None and takes_all,
-        least_compared=(
-            COMPARED_SHARE * root_weight if root_weight > LARGEST_COMPARED else 0.0
+        min_compared_weight=(
+            MIN_COMPARED_SHARE * root_weight
+            if root_weight > MAX_COMPARED_WEIGHT
+            else 0.0
         ),
-        least_split=_weight(settings.min_samples_split, root_weight),
+        min_split_weight=_weight(settings.min_samples_split, root_weight),
         keeps_stops=keeps_stops,
     )
     root = root_stats(distinct=distinct)
@@ -208,7 +210,7 @@ def grow(
             if thread_team is None or data.is_sparse:
                 source = TableSource(rows, settings, root)
             else:
-                workers = Workers(thread_team, data.n_features, WORTH_SHARING)
+                workers = Workers(thread_team, data.n_features, MIN_SHARED_VALUES)
                 source = SharedSource(rows, settings, root, workers)
         compares = growth.compares(source)
     else:
@@ -241,9 +243,10 @@ def grow(
 class _Growth(NamedTuple):
     """Arguments that the splitters and builders of one growth have in common.
 
-    `draws`: random draws depend on node ids. Splits of nodes with at least the weight
-    `least_compared` are compared with runners-up, if rows are in node order. Nodes with
-    at least the weight `least_split` may be split.
+    `is_randomized`: features or thresholds are drawn at random, depending on node ids.
+    Splits of nodes with at least the weight `min_compared_weight` are compared with
+    runners-up, if rows are in node order. Nodes with at least the weight
+    `min_split_weight` may be split.
     """
 
     settings: object
@@ -252,10 +255,10 @@ class _Growth(NamedTuple):
     n_features: int
     n_classes: int
     class_weight: np.ndarray | None
-    draws: bool
+    is_randomized: bool
     may_compare: bool
-    least_compared: float
-    least_split: float
+    min_compared_weight: float
+    min_split_weight: float
     keeps_stops: bool
 
     def splitter(self, source, kind=Splitter, *shared):
@@ -267,18 +270,20 @@ class _Growth(NamedTuple):
         return self.may_compare and isinstance(source, TableSource)
 
     def builder(self, splitter, source, helpers=None, trial_helpers=None):
-        least_split = self.least_split
+        min_split_weight = self.min_split_weight
         runner_up = None
         if self.compares(source):
-            runner_up = RunnerUp(splitter, source.rows, self.least_compared)
+            runner_up = RunnerUp(splitter, source.rows, self.min_compared_weight)
         if self.lookahead is None:
-            return Builder(splitter, self.settings, least_split, runner_up, helpers)
+            return Builder(
+                splitter, self.settings, min_split_weight, runner_up, helpers
+            )
         *options, _ = self.lookahead
         trial = Tree(self.n_features, self.n_classes, self.class_weight, False)
         return LookaheadBuilder(
             splitter,
             self.settings,
-            least_split,
+            min_split_weight,
             trial,
             *options,
             runner_up,
@@ -307,7 +312,7 @@ def _shared_builder(growth, source, workers, root):
         splitter = worker_growth.splitter(worker_source)
         workers.add(splitter)
         builders.append(worker_growth.builder(splitter, worker_source))
-    if growth.draws:
+    if growth.is_randomized:
         builders = []
     splitter = growth.splitter(source, SharedSplitter, workers)
     subtrees = Subtrees(workers, builders, MIN_TASK_VALUES)
@@ -330,7 +335,7 @@ def uses_lookup(data, settings):
     n_sorted = data.n_features - n_coded
     share = settings.max_features / data.n_features
     sorting = 18.0
-    if n_sorted > 0 and data.n_classes == 2 and data.n_rows >= WORTH_PRUNING:
+    if n_sorted > 0 and data.n_classes == 2 and data.n_rows >= MIN_PRUNED_ROWS:
         sorting = 12.0
     return share * (sorting * n_sorted + 1.5 * n_coded) <= 3.0 * n_sorted + n_coded
 

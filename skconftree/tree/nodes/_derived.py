@@ -86,10 +86,10 @@ def pruned_stops(arrays, n_nodes, retained, keep_as_leaf, reason):
     new = np.flatnonzero(keep_as_leaf[retained] & (arrays["n_children"][retained] > 0))
     if len(new):
         nodes, parent = retained[new], arrays["parent"][:n_nodes]
-        # A branch may have taken the place of its parent, but siblings have the parent
-        # that they were made with.
-        made = np.cumsum((parent[1:] != parent[:-1]) & (parent[1:] != REMOVED))
-        split = made[arrays["first_child"][nodes] - 1] - 1
+        # A branch may have replaced its parent, but siblings keep the parent that they
+        # were created with.
+        sibling_group = np.cumsum((parent[1:] != parent[:-1]) & (parent[1:] != REMOVED))
+        split = sibling_group[arrays["first_child"][nodes] - 1] - 1
         tests = arrays["nodes"][nodes]
         stops["reason"][new] = reason
         stops["feature"][new] = tests["feature"]
@@ -276,7 +276,7 @@ def with_counts_of_rows(tree, counts, n_node_samples, impurity, competitors, z):
 # Ids are append-only, so a removed node keeps its row in every array: it has no
 # parent, no children, no split and no counts.
 
-OF_NODES = ("n_node_samples", "counts", "impurity", "nodes", "branching")
+ARRAYS_OF_NODES = ("n_node_samples", "counts", "impurity", "nodes", "branching")
 
 
 def descendants(parent, node):
@@ -303,14 +303,14 @@ def replace_subtree(old, new, node):
     arrays = {
         "child_of_code": np.concatenate([old["child_of_code"], new["child_of_code"]])
     }
-    for name in (*OF_NODES, *((STOPS,) if STOPS in old else ())):
+    for name in (*ARRAYS_OF_NODES, *((STOPS,) if STOPS in old else ())):
         arrays[name] = np.concatenate([old[name], new[name][1:]])
         arrays[name][node] = new[name][0]
     parent = np.concatenate([old["parent"], new_ids[new["parent"][1:]]])
     parent[:n][removed] = REMOVED
     arrays["parent"] = parent.astype(np.int32)
-    made_by = old["parent"][first_children(old["parent"])]
-    retained = ~(removed[made_by] | (made_by == node))
+    parent_of_split = old["parent"][first_children(old["parent"])]
+    retained = ~(removed[parent_of_split] | (parent_of_split == node))
     for name in OF_SPLITS:
         if name in old:
             arrays[name] = np.concatenate([old[name][retained], new[name]])

@@ -296,14 +296,19 @@ def _are_branches(arrays):
     left = branching["missing_left"]
     if np.any(left[leaf] != 1) or np.any((left[~nominal] < 0) | (left[~nominal] > 1)):
         return False
-    owned, n_children = branching[nominal], n_children[nominal]
-    first, n_codes = owned["first"].astype(np.int64), owned["n_codes"].astype(np.int64)
+    of_nominal, n_children = branching[nominal], n_children[nominal]
+    first, n_codes = (
+        of_nominal["first"].astype(np.int64),
+        of_nominal["n_codes"].astype(np.int64),
+    )
     # each node has its own range of codes, to which new categories are written
     order = np.argsort(first, kind="stable")
     end = np.append(first[order], len(arrays["child_of_code"]))[1:]
     if np.any(n_codes < 0) or np.any((first + n_codes)[order] > end):
         return False
-    if np.any(owned["missing_left"] < 0) or np.any(owned["missing_left"] >= n_children):
+    if np.any(of_nominal["missing_left"] < 0) or np.any(
+        of_nominal["missing_left"] >= n_children
+    ):
         return False
     return all(
         np.all(arrays["child_of_code"][a : a + size] < r)

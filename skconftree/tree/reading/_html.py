@@ -203,13 +203,13 @@ def _nodes(table, names, is_open, marks, folded):
             continue
         row = table[node]
         condition = escape(shortened(condition, LONGEST))
-        lead = f"{condition}: {_bar(row, names, colors)}"
+        summary = f"{condition}: {_bar(row, names, colors)}"
         if not row.branches or row.branches[0].node not in table:
             if row.branches:
-                lines.append(f"<li>{lead}{row.rows}, split further</li>")
+                lines.append(f"<li>{summary}{row.rows}, split further</li>")
             else:
                 why = f'<span class="{quiet}">{escape(row.why_leaf)}</span>'
-                lines.append(f"<li>{lead}{_outcome(row)}{why}</li>")
+                lines.append(f"<li>{summary}{_outcome(row)}{why}</li>")
             continue
         is_shown = is_open or row.depth < OPEN_LEVELS
         split = f"split by <b>{escape(shortened(row.name, 40))}</b>"
@@ -225,7 +225,7 @@ def _nodes(table, names, is_open, marks, folded):
             numbers.append(describe_evidence(evidence))
         numbers = escape("; ".join(filter(None, numbers)))
         lines.append(
-            f"<li><details{' open' * is_shown}><summary>{lead}{split}"
+            f"<li><details{' open' * is_shown}><summary>{summary}{split}"
             f'<span class="sure {evidence.level}">{evidence.level}</span>'
             f'<span class="quiet">{evidence.by_chance}</span>{_mark(marks, node)}'
             f'<span class="num">{numbers}</span></summary><ul>'

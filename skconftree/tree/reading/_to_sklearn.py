@@ -189,8 +189,8 @@ class _BinaryTree:
         # Writes the top node of a target; returns its id and the targets of its
         # children.
         if isinstance(target, _Stay):
-            nothing = np.zeros(len(self.class_weight))
-            return self._write(target.node, nothing, 0), []
+            no_rows = np.zeros(len(self.class_weight))
+            return self._write(target.node, no_rows, 0), []
         if not isinstance(target, _Targets) and self.table[target].keeps_unknown:
             target = self._targets(target)
         if isinstance(target, _Targets):
@@ -247,11 +247,11 @@ class _BinaryTree:
         value, impurity = self.value[node], self.table[node].impurity
         weight = self.weight[node]
         if counts is not None:
-            seen = counts * self.class_weight
-            weight = seen.sum()
+            reweighted = counts * self.class_weight
+            weight = reweighted.sum()
             if weight > 0.0:
-                value = self._shrunk(node, seen / weight)
-                impurity = self.impurities(seen[np.newaxis])[0]
+                value = self._shrunk(node, reweighted / weight)
+                impurity = self.impurities(reweighted[np.newaxis])[0]
         self.rows.append(
             {
                 "left_child": -1,
@@ -354,17 +354,17 @@ def pruning_path(tree):
         alpha, node, leaves = heapq.heappop(links)
         if is_removed[node] or leaves != n_leaves[node]:
             continue  # outdated: the node or its subtree was pruned
-        more, less = cost[node] - total[node], n_leaves[node] - 1
-        below = list(children[node])
-        while below:
-            descendant = below.pop()
+        cost_increase, n_fewer = cost[node] - total[node], n_leaves[node] - 1
+        stack_below = list(children[node])
+        while stack_below:
+            descendant = stack_below.pop()
             is_removed[descendant] = True
-            below += children[descendant]
+            stack_below += children[descendant]
         children[node] = []
         is_removed[node] = True
         while node >= 0:
-            total[node] += more
-            n_leaves[node] -= less
+            total[node] += cost_increase
+            n_leaves[node] -= n_fewer
             if n_leaves[node] > 1:
                 heapq.heappush(links, link(node))
             node = parent[node]

@@ -165,15 +165,15 @@ class GrowerState(NamedTuple):
 def read_state(state):
     """Read a state, with defaults of later parts; ValueError for other versions."""
     n_parts = len(GrowerState._fields)
-    least = n_parts - len(GrowerState._field_defaults)
+    n_required = n_parts - len(GrowerState._field_defaults)
     if (
         not isinstance(state, tuple)
-        or not least <= len(state) - 1 <= n_parts
+        or not n_required <= len(state) - 1 <= n_parts
         or state[0] != STATE_VERSION
     ):
         raise StateError(
             f"The state of this growing tree must have version {STATE_VERSION} and "
-            f"{least} to {n_parts} parts. It was written by another release; load it "
-            f"with that release, or fit the tree again."
+            f"{n_required} to {n_parts} parts. It was written by another release; load "
+            "it with that release, or fit the tree again."
         )
     return GrowerState(*state[1:])
