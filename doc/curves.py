@@ -361,6 +361,21 @@ def draw_known_classes():
     )
 
 
+def draw_steps():
+    """Figures 3 and 4 of Xie, Peng and Wang."""
+    panels = {}
+    for row in table("paper-e-steps"):
+        lines = panels.setdefault(f"{row['table']}, {row['classes']}: accuracy, %", {})
+        point = number(row["known"]), number(row["right, %"])
+        lines.setdefault(plain(row["learner"]), []).append(point)
+    return curves(
+        "Accuracy while classes are added step by step",
+        list(panels.items()),
+        "classes known",
+        from_zero=False,
+    )
+
+
 CURVES = {
     "paper-c-random": draw_random_trees,
     "paper-c-courses": draw_courses,
@@ -380,4 +395,5 @@ CURVES = {
     "ec2-family": draw_family,
     "lts-found": draw_found,
     "hirf-known": draw_known_classes,
+    "hirf-steps": draw_steps,
 }
