@@ -66,7 +66,7 @@ FAMILY = {  # settings, and what the thesis found
 }
 PUBLISHED = "published: 100 runs, 10,000 particles"
 WAYS = {"random": "at random", "ec2": "EC2", "ec2 p": "EC2 p"}  # of `Pool`
-RUNS = {"family": 100, "particles": 100, "curves": 20, "done": 20, "speed": 5}
+RUNS = {"family": 100, "particles": 20, "curves": 20, "done": 20, "speed": 5}
 SCORES = ("at random", '`"gbs"`', '`"margin"`, which is UC', "EC2")
 FASTER = ("EC2 f", "EC2 c", "EC2 f, c", "EC2 f, p", "EC2 f, c, p")
 NOISES = (0.01, 0.05, 0.1, 0.2)
