@@ -58,7 +58,7 @@ def test_the_stronger_the_level_the_more_splits_hold(tables):
 @pytest.mark.parametrize("page", ["doc/guide/reading.rst"])  # README.md has a table
 def test_pages_quote_what_held_out_rows_confirm(page):
     overwhelming, strong, weak = (
-        row["confirmed of decidable"]
+        row["confirmed of decidable"].replace(" %", "%")
         for row in read("splits-hold")
         if (row["tables"], row["tree"]) == ("held out", "default")
         and row["level"] != "all"
