@@ -390,7 +390,10 @@ def check_stream(estimator, classes, X_pool):
             "that may occur in the stream."
         )
     if X_pool is not None and model is not None and model.grows:
-        raise ValueError("X_pool can only be passed in the first call of partial_fit.")
+        raise ValueError(
+            "X_pool can only be passed in the first call of partial_fit. Call "
+            "partial_fit without it, or of a new estimator."
+        )
 
 
 def make_stream_model(

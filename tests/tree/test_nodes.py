@@ -292,7 +292,7 @@ def test_concurrent_reads():
 
 @pytest.mark.parametrize(
     ("class_weight", "message"),
-    [(np.ones(3), r"shape \(2,\), got \(3,\)"), ([1.0, -1.0], "finite and not neg")],
+    [(np.ones(3), r"shape \(2,\)\. Got \(3,\)"), ([1.0, -1.0], "finite and not neg")],
 )
 def test_weights_of_classes_that_are_none(class_weight, message):
     with pytest.raises(ValueError, match=message):

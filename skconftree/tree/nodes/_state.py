@@ -148,7 +148,7 @@ def check_size(n_features, n_classes):
     if not (1 <= n_features <= MAX_FEATURES and 1 <= n_classes <= MAX_CLASSES):
         raise ValueError(
             f"A tree can have 1 to {MAX_FEATURES} features and 1 to {MAX_CLASSES} "
-            f"classes, got {n_features} and {n_classes}."
+            f"classes. Got {n_features} and {n_classes}."
         )
 
 
@@ -159,10 +159,12 @@ def checked_class_weight(class_weight, n_classes):
     class_weight = np.array(class_weight, dtype=np.float64)
     if class_weight.shape != (n_classes,):
         raise ValueError(
-            f"class_weight must have shape ({n_classes},), got {class_weight.shape}."
+            f"class_weight must have shape ({n_classes},). Got {class_weight.shape}."
         )
     if not (np.isfinite(class_weight).all() and (class_weight >= 0.0).all()):
-        raise ValueError("class_weight must be finite and not negative.")
+        raise ValueError(
+            f"class_weight must be finite and not negative. Got {class_weight}."
+        )
     return class_weight
 
 
@@ -171,7 +173,7 @@ def checked_shrinkage(shrinkage):
     shrinkage = float(shrinkage)
     if not 0.0 <= shrinkage < np.inf:
         raise ValueError(
-            f"shrinkage must be finite and not negative, got {shrinkage!r}."
+            f"shrinkage must be finite and not negative. Got {shrinkage!r}."
         )
     return shrinkage
 

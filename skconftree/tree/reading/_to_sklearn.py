@@ -327,7 +327,9 @@ def _example(estimator):
         except ImportError:
             continue
         return frames.DataFrame({name: [0] for name in columns})
-    raise ImportError("to_sklearn of a tree with column names needs pandas or polars.")
+    raise ImportError(
+        "to_sklearn of a tree with column names needs pandas or polars. Install one."
+    )
 
 
 def pruning_path(tree):
