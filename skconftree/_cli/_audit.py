@@ -71,8 +71,8 @@ def _read_rows(options, model, progress):
     is_unknown = unknown_categories(X, model.tree.categories_)
     if is_unknown.any():
         notes.append(
-            f"{counted(np.count_nonzero(is_unknown), 'row')} with categories that the "
-            "model has not seen left out"
+            f"ignored {counted(np.count_nonzero(is_unknown), 'row')} with categories "
+            "that the model has not seen"
         )
         X, y = X[~is_unknown], y[~is_unknown]
     n_classes = len(model.tree.classes_)

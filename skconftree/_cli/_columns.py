@@ -494,13 +494,13 @@ def _id_notes(texts, values, n_rows):
     # distinct numbers that cover nearly all of their range
     if np.diff(values).min() >= 1.0 and values[-1] - values[0] < 1.1 * len(values):
         return [
-            "it looks like row numbers, which say nothing about other rows; leave it "
-            "out if so"
+            "it looks like row numbers, which say nothing about other rows; exclude it "
+            "if so"
         ]
     if len(texts) > MANY_IDS and not is_sorted and len(set(texts)) == len(texts):
         return [
             "its integers are all different and unsorted, as IDs are, which say "
-            "nothing about other rows; leave it out if so"
+            "nothing about other rows; exclude it if so"
         ]
     return []
 
@@ -703,10 +703,10 @@ def excluded_columns(stream, dropped=()):
 
 
 def excluded_notes(names):
-    """Return a note on columns that are left out because a command wrote them."""
+    """Return a note on columns that are ignored because a command wrote them."""
     if not names:
         return []
     return [
-        "columns that `skconftree label` or `predict` wrote are left out: "
+        "ignored the columns that `skconftree label` or `predict` wrote: "
         f"{', '.join(map(repr, names))}; rename a column to use it as a feature"
     ]

@@ -11,7 +11,9 @@ from ._text import standard_output
 def run_completion(options):
     """Run ``skconftree completion`` and return the exit code."""
     with standard_output() as file:
-        print({"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell](), file=file)
+        if options.shell == "zsh":
+            print("autoload -U +X bashcompinit && bashcompinit", file=file)
+        print(_fish() if options.shell == "fish" else _bash(), file=file)
     return 0
 
 
@@ -74,10 +76,6 @@ def _bash():
         .replace("@COMMANDS@", "\n".join(command_cases))
         .replace("@NAMES@", " ".join(commands()))
     )
-
-
-def _zsh():
-    return f"autoload -U +X bashcompinit && bashcompinit\n{_bash()}"
 
 
 def _fish():

@@ -157,7 +157,7 @@ def settle_columns(stream, named, numeric=(), *, is_complete=False):
         if column.identifies_rows and not is_complete:
             notes.append(
                 f"column {name!r}: more than half of the first rows have a unique "
-                "category, as if the column contained IDs; leave it out if it does"
+                "category, as if the column contained IDs; --drop it if it does"
             )
     return notes
 
@@ -205,7 +205,7 @@ def check_categories(known, X, first_row, stream):
         problem = UserError(
             f"row {first_row + n_rows}: column {stream.features[index]!r} has more "
             f"than {MAX_COLUMN_CATEGORIES} categories, the maximum of a tree; "
-            f"leave it out by --drop {stream.features[index]}, or group rare "
+            f"exclude it by --drop {stream.features[index]}, or group rare "
             "categories in the table; if they are numbers that begin with 0, "
             f"use --numeric {stream.features[index]}"
         )
@@ -967,7 +967,7 @@ class SelectedStream:
         if not self.features:
             raise UserError("--drop leaves no features")
         self.header = [name for name in stream.header if name not in drop]
-        self.n_left_out = 0  # number of rows
+        self.n_ignored = 0  # number of rows
 
     def select(self, indices):
         """Retain some of the columns."""
@@ -1034,7 +1034,7 @@ class SelectedStream:
             out[1:1] = [
                 row for row, label in enumerate(piece.labels) if is_missing(label)
             ]
-        self.n_left_out += len(out) - 2
+        self.n_ignored += len(out) - 2
         for start, stop in zip([row + 1 for row in out], out[1:], strict=False):
             last = stop == len(piece.labels)
             if start == stop and not (last and piece.problem is not None):

@@ -272,7 +272,7 @@ def baselines_lines(results):
 
 def write_report(path, table, tree, names, content):
     """Write the page; `content` has sentences, figures and settings of the run."""
-    nodes = node_table(tree, **names)
+    nodes, test = node_table(tree, **names), content["test"]
 
     def sections(nested_list):
         yield f'<p class="lead">{escape(" ".join(content["sentences"]))}</p>'
@@ -282,16 +282,22 @@ def write_report(path, table, tree, names, content):
         )
         yield "<h2>Confusion matrix</h2>"
         yield _confusion(content["classes"])
-        yield from _test_table(content["test"])
+        if test is not None:
+            yield f"<h3>{escape(str(test['name']))}</h3>"
+            yield f"<p>{tested_sentence(test)}.</p>"
+            yield _confusion(test)
         yield from _importances(tree, names)
         yield "<h2>Calibration</h2>"
-        yield from _reliability(content["calibration"])
+        yield f"<p>{calibration_sentence(content['calibration'])}</p>"
+        yield figure.reliability(content["calibration"])
         yield from tree_section(tree, nodes, names["class_names"], nested_list)
         yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
         yield from _columns(table, nodes, names["class_names"])
         yield "<h2>Cross-validation</h2>"
-        yield _comparison(content["results"], content["base"])
+        rows = results_rows(content["results"], content["base"])
+        head, *rows = (row[:-1] for row in rows)  # without times
+        yield figure.table(head, rows, own=OUR_MODEL)
         yield from (f"<p>{escape(line)}</p>" for line in content["remarks"])
         yield from notes_section(content["notes"])
         yield from settings_section(content["settings"])
@@ -302,19 +308,6 @@ def write_report(path, table, tree, names, content):
 
 def _confusion(figures):
     return figure.confusion(figures) or preformatted(classes_table(figures))
-
-
-def _test_table(test):
-    if test is None:
-        return
-    yield f"<h3>{escape(str(test['name']))}</h3>"
-    yield f"<p>{tested_sentence(test)}.</p>"
-    yield _confusion(test)
-
-
-def _reliability(groups):
-    yield f"<p>{calibration_sentence(groups)}</p>"
-    yield figure.reliability(groups)
 
 
 def calibration_sentence(groups):
@@ -363,11 +356,6 @@ def _columns(table, nodes, class_names):
             yield f"<p class=soft>{subject} missing.</p>"
 
     yield from columns_section(splits, table.feature_names, shown)
-
-
-def _comparison(results, base):
-    head, *rows = (row[:-1] for row in results_rows(results, base))  # without times
-    return figure.table(head, rows, own=OUR_MODEL)
 
 
 MAX_CLASSES = 60

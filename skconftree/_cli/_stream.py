@@ -98,9 +98,7 @@ def collect_labels(options):
     """Collect the labels in one pass over the target column."""
     with open_selected(options, options.skip_missing) as stream:
         first_rows = stream.labels()
-    check_labels_known(
-        first_rows, options.target, "; --skip-missing leaves such rows out"
-    )
+    check_labels_known(first_rows, options.target, "; --skip-missing ignores such rows")
     if len(first_rows) > MAX_LABELS:
         raise UserError(
             f"target column {options.target!r} has {len(first_rows)} different values; "
@@ -432,7 +430,11 @@ def _run_stream(options, progress, scratch=None):
                 course = _learn(run, stop, reporter)
             except (UserError, ValueError) as error:
                 run.save()
-                raise UserError(_error_message(error, run)) from error
+                if not run.n_rows:
+                    raise UserError(str(error)) from error
+                raise UserError(
+                    f"{error} (the {run.n_rows:,} rows before are learned{_saved(run)})"
+                ) from error
             run.save()
     if stop.signal is None:
         run.evaluator.finish()  # the saved state could continue with a longer table
@@ -514,12 +516,6 @@ def _first_unparseable(run, piece, known):
     return notes
 
 
-def _error_message(error, run):
-    if not run.n_rows:
-        return str(error)
-    return f"{error} (the {run.n_rows:,} rows before are learned{_saved(run)})"
-
-
 def _saved(run, hint=""):
     path = run.options.output
     return f", saved in {path}{hint}" if run.is_saved else ""
@@ -527,10 +523,10 @@ def _saved(run, hint=""):
 
 def _later_notes(run, stream):
     notes = [*stream.late_notes, *run.unparseable.notes(stream)]
-    if stream.n_left_out:
+    if stream.n_ignored:
         notes.append(
-            f"{counted(stream.n_left_out, 'row')} without a value of the target "
-            f"{run.options.target!r} left out"
+            f"ignored {counted(stream.n_ignored, 'row')} without a value of the "
+            f"target {run.options.target!r}"
         )
     return notes
 

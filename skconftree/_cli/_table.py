@@ -199,7 +199,8 @@ def read_columns(options, path, features, readings, progress, target=None, like=
         X = X.astype(np.float32)
     labels = [label for piece in pieces for label in piece.labels]
     notes += unparseable.notes(stream, settled=True)
-    notes = [note for note in notes if _is_about(note, features)]
+    subjects = tuple(f"column {name!r}" for name in features)
+    notes = [note for note in notes if note.startswith(subjects)]
     return X, labels, notes, stream.dialect
 
 
@@ -283,13 +284,9 @@ def known_labels(labels, target, skip):
         raise UserError(
             f"target column {target!r} has no value in row {first + 1}"
             f"{missing_text(labels[first])} ({rows} of {len(labels)} in all); "
-            "--skip-missing leaves them out"
+            "--skip-missing ignores them"
         )
-    return known, [f"{rows} without a value of the target {target!r} left out"]
-
-
-def _is_about(note, names):
-    return any(note.startswith(f"column {name!r}") for name in names)
+    return known, [f"ignored {rows} without a value of the target {target!r}"]
 
 
 def _identifiers(X, stream, target):
@@ -300,7 +297,7 @@ def _identifiers(X, stream, target):
     nominal = nominal_indices(stream.readings)
     out = [index for index in nominal if identifies_rows(X[:, index])]
     notes = [
-        f"column {stream.features[index]!r} is left out: more than half of the rows "
+        f"column {stream.features[index]!r} is ignored: more than half of the rows "
         "have a unique category there, which new rows will not have"
         for index in out
     ]

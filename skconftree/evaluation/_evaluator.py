@@ -65,7 +65,7 @@ ENTRY = (
     ("predicted", np.intp),  # -1: not predicted
     ("no_change", np.intp),
     ("majority", np.intp),
-    ("weight", np.float64),  # NaN: none given
+    ("weight", np.float64),  # NaN without a weight
 )
 
 
@@ -175,10 +175,10 @@ def steps(waiting, time, last_is_over):
     due = waiting.entries["due"]
     order = np.lexsort((waiting.entries["row"], due))
     after = np.searchsorted(time, due[order], side="right")
-    comes = after < len(time)
+    arrives = after < len(time)
     if last_is_over and len(time):
-        comes |= due[order] <= time[-1]
-    order, after = order[comes], after[comes]
+        arrives |= due[order] <= time[-1]
+    order, after = order[arrives], after[arrives]
     ends = [*(np.flatnonzero(np.diff(after)) + 1), len(after)]
     begin = 0
     for end in ends:
@@ -190,11 +190,11 @@ def steps(waiting, time, last_is_over):
 class DelayedStep:
     """Predicts rows and learns those whose labels arrive; can be interrupted."""
 
-    def __init__(self, run, X=None, n=0, first=0, comes=None):
+    def __init__(self, run, X=None, n=0, first=0, arrives=None):
         self.run, self.X, self.first = run, X, first
-        self.comes = np.zeros(0, dtype=bool) if comes is None else comes
+        self.arrives = np.zeros(0, dtype=bool) if arrives is None else arrives
         self.n_before = len(run._waiting)
-        known = self.n_before + np.cumsum(self.comes)
+        known = self.n_before + np.cumsum(self.arrives)
         self.entries = [self.n_before, *known.tolist()]  # before each row
         self.n_predicted = 0
         self.learned = []  # positions, in the order in which they were learned
@@ -206,14 +206,14 @@ class DelayedStep:
 
     def expect(self, due, true, weight):
         """Add the rows of the call whose labels arrive to those that wait."""
-        there = self.comes
-        weight = None if weight is None else weight[there]
-        numbers = self.first + np.flatnonzero(there)
+        arrives = self.arrives
+        weight = None if weight is None else weight[arrives]
+        numbers = self.first + np.flatnonzero(arrives)
         self.rows = self.rows.joined(
-            self.X, self.first, numbers, due[there], true, weight
+            self.X, self.first, numbers, due[arrives], true, weight
         )
 
-    def go(self, time, last_is_over):
+    def execute(self, time, last_is_over):
         """Execute the schedule."""
         self.unweighted = bool(np.isnan(self.rows.entries["weight"]).all())
         plan = steps(self.rows, time, last_is_over)
@@ -222,26 +222,28 @@ class DelayedStep:
             if positions:
                 plan = [(len(self.predictions), np.concatenate(positions))]
         for stop, positions in plan:
-            if not self._meet(stop, positions):
-                self._ask(stop)
+            if not self._predict_and_learn(stop, positions):
+                self._predict(stop)
                 self._learn(positions)
-        self._ask(len(self.predictions))
+        self._predict(len(self.predictions))
 
-    def _meet(self, stop, positions):
+    def _predict_and_learn(self, stop, positions):
         # Predict and learn the first row in one call, if its label has no delay. Such
         # estimators can predict before there is a model.
         run, start = self.run, stop - 1
-        if self.n_predicted == stop or not run._can_meet():
+        if self.n_predicted == stop or not run._can_predict_and_learn():
             return False
         entries = self._entries(start, stop)
         if positions.tolist() != [entries.start]:
             return False
-        self._ask(start)
+        self._predict(start)
         self._remember(start, stop)
-        given = self._given(positions)
+        arguments = self._arguments(positions)
         self._in_progress = positions, run._n_rows_seen()
         X, true = part(self.X, start, stop), self.rows.entries["true"][positions]
-        predictions, proba = run._meet(X, run.classes_.take(true), given)
+        predictions, proba = run._predict_and_learn(
+            X, run.classes_.take(true), arguments
+        )
         self.predictions[start] = self.rows.entries["predicted"][entries.start] = (
             predictions[0]
         )
@@ -253,17 +255,17 @@ class DelayedStep:
     def _entries(self, start, stop):
         return slice(self.entries[start], self.entries[stop])
 
-    def _ask(self, stop):
+    def _predict(self, stop):
         start, run = self.n_predicted, self.run
         if start == stop:
             return
         entries, some = self._entries(start, stop), slice(start, stop)
         if hasattr(run.estimator, "classes_"):
-            predictions, proba = run._ask(part(self.X, start, stop))
+            predictions, proba = run._predict(part(self.X, start, stop))
             self.predictions[some] = predictions
-            self.rows.entries["predicted"][entries] = predictions[self.comes[some]]
+            self.rows.entries["predicted"][entries] = predictions[self.arrives[some]]
             if proba is not None:
-                self.rows.entries["proba"][entries] = proba[self.comes[some]]
+                self.rows.entries["proba"][entries] = proba[self.arrives[some]]
         self._remember(start, stop)
 
     def _remember(self, start, stop):
@@ -275,17 +277,17 @@ class DelayedStep:
         run = self.run
         for X, found in self.rows.rows(positions):
             labels = run.classes_.take(self.rows.entries["true"][found])
-            given = self._given(found)
+            arguments = self._arguments(found)
             self._in_progress = found, run._n_rows_seen()
-            run.estimator.partial_fit(X, labels, **given)
+            run.estimator.partial_fit(X, labels, **arguments)
             self._record_learned(found)
 
-    def _given(self, positions):
+    def _arguments(self, positions):
         weight = self._weight(positions)
-        given = {} if weight is None else {"sample_weight": weight}
+        arguments = {} if weight is None else {"sample_weight": weight}
         if not hasattr(self.run.estimator, "classes_"):
-            given["classes"] = self.run.classes_
-        return given
+            arguments["classes"] = self.run.classes_
+        return arguments
 
     def _record_learned(self, positions):
         self.learned.append(positions)
@@ -320,13 +322,13 @@ class DelayedStep:
         weight = None if weight is None else weight[tested]
         proba = done["proba"][tested] if run._needs_proba else None
         unpredicted = np.arange(self.entries[self.n_predicted], len(self.rows))
-        come = self.comes[: self.n_predicted]
+        arrives = self.arrives[: self.n_predicted]
         run._count(
             start,
             len(learned),
             baselines,
             (parts, weight, proba),
-            n_unlabeled_=run.n_unlabeled_ + int(np.count_nonzero(~come)),
+            n_unlabeled_=run.n_unlabeled_ + int(np.count_nonzero(~arrives)),
             _waiting=self.rows.without(np.union1d(learned, unpredicted)),
         )
 
@@ -589,7 +591,7 @@ class PrequentialEvaluator(Lockable):
         self._baselines = Baselines(len(self.classes_))
         self._predictions = Predictions()
         self._waiting = Waiting(len(self.classes_) if self._needs_proba else 0)
-        self._by_time = False  # whether rows say when they come
+        self._by_time = False  # whether arrival times were passed
         self._last_time = -NEVER
 
     def __repr__(self):
@@ -602,7 +604,7 @@ class PrequentialEvaluator(Lockable):
         return len(self._waiting)
 
     @property
-    def _n_come(self):
+    def _n_arrived(self):
         return self.n_rows_ + self.n_waiting_ + self.n_unlabeled_
 
     @property
@@ -663,10 +665,10 @@ class PrequentialEvaluator(Lockable):
     def finish(self) -> None:
         """Learn all pending labels, at the end of a stream."""
         if self.n_waiting_:
-            self._check_there()
+            self._check_has_estimator()
             self._step(DelayedStep(self), np.array([NEVER]), last_is_over=True)
 
-    def _check_there(self):
+    def _check_has_estimator(self):
         if self.estimator is None:
             raise ValueError(
                 "This evaluator was stored without its estimator. Set the attribute "
@@ -675,10 +677,10 @@ class PrequentialEvaluator(Lockable):
 
     def _learn(self, X, y, weight, delay=None, time=None):
         """The same as `update`, with the result of `checked_rows`."""
-        self._check_there()
+        self._check_has_estimator()
         if not len(y):
             return None
-        if (time is not None) != self._by_time and self._n_come:
+        if (time is not None) != self._by_time and self._n_arrived:
             raise ValueError("time must be passed in all calls of a run, or in none.")
         if weight is not None:
             self._check_accepts("sample_weight")
@@ -696,11 +698,11 @@ class PrequentialEvaluator(Lockable):
         return self._learn_late(X, y, weight, delay, time)
 
     def _learn_late(self, X, y, weight, delay, when):
-        n, first = len(y), self._n_come
+        n, first = len(y), self._n_arrived
         time, due = timed(when, delay, n, first, self._last_time)
-        comes = due < NEVER
-        step = DelayedStep(self, X, n, first, comes)
-        step.expect(due, self._encode(y[comes], np.flatnonzero(comes)), weight)
+        arrives = due < NEVER
+        step = DelayedStep(self, X, n, first, arrives)
+        step.expect(due, self._encode(y[arrives], np.flatnonzero(arrives)), weight)
         if hasattr(self.estimator, "classes_"):
             self.estimator.predict(X)  # raises errors before the first row is learned
         self._by_time = when is not None
@@ -716,7 +718,7 @@ class PrequentialEvaluator(Lockable):
     def _step(self, step, when, *, last_is_over):
         start, window = time.process_time(), self._window
         try:
-            step.go(when, last_is_over)
+            step.execute(when, last_is_over)
             step.count(start)
         except BaseException:
             if self._window is window:
@@ -728,20 +730,20 @@ class PrequentialEvaluator(Lockable):
 
     def _learn_at_once(self, X, y, weight):
         true = self._encode(y)
-        given = {} if weight is None else {"sample_weight": weight}
+        arguments = {} if weight is None else {"sample_weight": weight}
         fitted = hasattr(self.estimator, "classes_")
         if not fitted:
-            given["classes"] = self.classes_
+            arguments["classes"] = self.classes_
         n_rows, seen = self.n_rows_, self._n_rows_seen()
         start = time.process_time()
         predicted = proba = None
         try:
             if self._per_row:
-                predicted, proba = self._meet(X, y, given)
+                predicted, proba = self._predict_and_learn(X, y, arguments)
             else:
                 if fitted:
-                    predicted, proba = self._ask(X)
-                self.estimator.partial_fit(X, y, **given)
+                    predicted, proba = self._predict(X)
+                self.estimator.partial_fit(X, y, **arguments)
             self._count_at_once(true, predicted, weight, start, proba)
         except BaseException:
             if self.n_rows_ == n_rows:
@@ -755,15 +757,15 @@ class PrequentialEvaluator(Lockable):
             raise
         return None if predicted is None else self.classes_.take(predicted)
 
-    def _meet(self, X, y, given):
-        """Predict each row as `_ask` does, before learning it."""
+    def _predict_and_learn(self, X, y, arguments):
+        """Predict each row as `_predict` does, before learning it."""
         if not self._needs_proba:
-            predicted = self.estimator.partial_fit_predict(X, y, **given)
+            predicted = self.estimator.partial_fit_predict(X, y, **arguments)
             return self._encode(np.asarray(predicted)), None
-        proba = self.estimator.partial_fit_predict(X, y, **given, return_proba=True)
+        proba = self.estimator.partial_fit_predict(X, y, **arguments, return_proba=True)
         return proba.argmax(axis=1), proba
 
-    def _can_meet(self):
+    def _can_predict_and_learn(self):
         """Whether the estimator can predict and learn in one call, and is unfitted."""
         return (
             self._per_row
@@ -771,7 +773,7 @@ class PrequentialEvaluator(Lockable):
             and (not self._needs_proba or self._returns_proba())
         )
 
-    def _ask(self, X):
+    def _predict(self, X):
         """Classes that the estimator predicts, and probabilities if they are needed."""
         predicted = self._encode(np.asarray(self.estimator.predict(X)))
         proba = self.estimator.predict_proba(X) if self._needs_proba else None
@@ -879,7 +881,7 @@ class PrequentialEvaluator(Lockable):
             unknown = codes < 0
         if unknown.any():
             i = int(unknown.argmax())
-            row = self._n_come + (i if rows is None else int(rows[i]))
+            row = self._n_arrived + (i if rows is None else int(rows[i]))
             raise ValueError(
                 f"Row {row} of the stream (the first is row 0) has the label "
                 f"{y[i : i + 1].tolist()[0]!r}, which is not one of the classes "

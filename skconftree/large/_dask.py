@@ -12,19 +12,19 @@ import numpy as np
 from . import _steps
 from ._engine import LocalEngine, in_order, in_table, n_rows_of, sample_of_parts
 
-JOINED = 8  # results that are added up in one step
-GROWING = 2  # trees below nodes for each thread of a worker that are on their way
+JOINED = 8  # number of results that one task adds up
+GROWING = 2  # number of subtrees that grow at the same time per thread of a worker
 PATIENCE = 1.0  # seconds between two checks of whether the cluster still exists
-# Without any worker; lost workers may be replaced meanwhile.
+# Maximal time without any worker; lost workers may be replaced meanwhile.
 MAX_SECONDS_WITHOUT_WORKERS = 300.0
 
 
 class DaskEngine:
-    """Parts whose codes are on workers, each of which has a group of them.
+    """Engine for parts whose codes are in the memory of workers, in groups.
 
-    What is known of a node, its rows too, stays there, and counts come here. The rows
-    of small nodes go to a worker, from which the tree below comes. A result that was
-    lost with its worker is made again by Dask.
+    The rows of a node remain on the workers; only counts are returned. The rows of a
+    small node are sent to one worker, which returns the subtree. Dask computes results
+    again that are lost with their worker.
     """
 
     is_here = is_one_part = False
@@ -39,8 +39,8 @@ class DaskEngine:
             self._row_indices.append([row_indices[i] for i in indices])
             self._workers.append(worker)
         self.n_rows = sum(map(n_rows_of, row_indices))
-        # What workers know of the row indices in the table: where parts begin, if their
-        # rows follow each other there. An index per row would take too much memory.
+        # Row indices that workers know: where parts begin, if the rows of a part are
+        # consecutive in the table. An index per row would take too much memory.
         self._follow = all(isinstance(rows, slice) for rows in row_indices)
         self._known = self._row_indices
         if not self._follow:
@@ -48,17 +48,17 @@ class DaskEngine:
         self._slots = Semaphore(GROWING * sum(client.nthreads().values()))
 
     def with_team(self, thread_team):
-        """The same: workers have threads of their own."""
+        """Return self, because workers have their own threads."""
         return self
 
     def _submit(self, worker, function, *arguments):
-        # It goes elsewhere if the worker has gone.
+        # Another worker takes the task if this one is lost.
         return self._client.submit(
             function, *arguments, pure=False, workers=[worker], allow_other_workers=True
         )
 
     def _each(self, function, *arguments):
-        # Of each group in turn; arguments are lists with an entry for each.
+        # Call a function on each group; arguments are lists with one item per group.
         return [
             self._submit(worker, function, group, *rest)
             for worker, group, *rest in zip(
@@ -67,7 +67,7 @@ class DaskEngine:
         ]
 
     def _total(self, function, results):
-        # The sum of what a function extracts from the results.
+        # Sum what a function extracts from the results.
         taken = [
             self._submit(worker, function, result)
             for worker, result in zip(self._workers, results, strict=True)
@@ -80,13 +80,13 @@ class DaskEngine:
         return _add(self._client.gather(taken))
 
     def columns(self):
-        """Codes of all rows, column by column."""
+        """Return the codes of all rows, column by column."""
         codes = self._client.gather(self._each(_steps.whole))
         row_indices = [rows for group in self._row_indices for rows in group]
         return in_order(_steps.join_columns(codes), row_indices)
 
     def begin(self, counts, repeated, weights):
-        """Begin a tree, as `LocalEngine.begin`."""
+        """Begin a tree, see `LocalEngine.begin`."""
         sampled = []
         for worker, row_indices in zip(self._workers, self._row_indices, strict=True):
             # a part at a time: no message is as long as the table
@@ -101,17 +101,17 @@ class DaskEngine:
         return sampled, self._rows_of(results, 0), counts[0], weight
 
     def _rows_of(self, results, node):
-        # Rows of each node by themselves, so that those of others can be freed before.
+        # One task per node, so that the rows of each node can be freed separately.
         return [
             self._submit(worker, _members, result, node)
             for worker, result in zip(self._workers, results, strict=True)
         ]
 
     def divide(self, sampled, members, requests):
-        """Divide the rows of nodes: those of children, counts, and weights."""
-        of_workers = list(map(list, zip(*members, strict=True)))
+        """Split the rows of nodes; return rows of children, counts and weights."""
+        by_worker = list(map(list, zip(*members, strict=True)))
         results = self._each(
-            _steps.divide, sampled, of_workers, [requests] * len(of_workers)
+            _steps.divide, sampled, by_worker, [requests] * len(by_worker)
         )
         counts, weights = self._total(_sums_of, results)
         n_retained = sum(len(request.retained) for request in requests)
@@ -124,16 +124,16 @@ class DaskEngine:
         return self._total(_itself, results)[0]
 
     def sent(self, grow_below):
-        """What grows trees below nodes, as workers have it."""
+        """Send the function that grows subtrees to the workers."""
         return self._client.submit(_itself, grow_below, pure=False)
 
     def grow(self, sampled, members, grow_below, node):
-        """Have a tree grown below a node, by a worker that all its rows come to."""
-        self._wait_for_memory()  # all rows would wait on the workers for their trees
+        """Grow the subtree of a node on one worker, which receives all its rows."""
+        self._wait_for_memory()  # else all rows would be copied to workers at once
         try:
             row_indices = None if self._follow else self._indices_of(members)
             rows = self._each(_steps.collect, sampled, members, self._known)
-            # counts have priority: the caller waits for them
+            # counting has priority, because the caller waits for the counts
             growing = self._client.submit(
                 _grow, grow_below, node, row_indices, *rows, pure=False, priority=-1
             )
@@ -144,7 +144,7 @@ class DaskEngine:
         return growing
 
     def _wait_for_memory(self):
-        # Trees of a cluster that has died never end, and give no room.
+        # The subtrees of a cluster that is lost never end.
         alone_since = None
         while not self._slots.acquire(timeout=PATIENCE):
             if self._client.status in ("closing", "closed"):
@@ -168,17 +168,17 @@ class DaskEngine:
         self._slots.release()
 
     def _indices_of(self, members):
-        # Where the rows of a node are in the table.
+        # Return the indices of the rows of a node in the table.
         rows_of_node = self._client.gather(self._each(_steps.numbers, members))
         return _steps.joined(list(map(in_table, self._row_indices, rows_of_node)))
 
     def grown(self, growing):
-        """The trees that workers grow."""
+        """Return the subtrees that workers have grown."""
         return self._client.gather(growing)
 
 
 def _by_worker(client, coded):
-    # Places of coded parts by the worker that has them; each thread has a group.
+    # Group the indices of coded parts by the worker that has them.
     from distributed import wait
 
     wait(coded)
@@ -227,11 +227,11 @@ def _add(results):
     return total, None if weights[0] is None else np.sum(weights, axis=0)
 
 
-AT_ONCE = 4  # parts for each thread of the cluster whose results are on their way
+AT_ONCE = 4  # number of parts per thread of the cluster that are computed at once
 
 
 class DaskParts:
-    """Parts on a cluster, or lazy ones; functions go to them, and sums come back."""
+    """Lazy parts, or parts on a cluster, to which functions are sent."""
 
     def __init__(self, names, sizes):
         self.names = names
@@ -240,17 +240,17 @@ class DaskParts:
 
     @classmethod
     def of(cls, source):
-        """Parts of a Dask DataFrame; None of anything else."""
+        """Return the parts of a Dask DataFrame; None for other sources."""
         if is_of_dask(source) and hasattr(source, "columns"):
             return _DaskFrame(source)
         return None
 
     def _parts(self, columns):
-        # The parts, with these columns at least, and what takes no others from one.
+        # Return parts with at least these columns, and a function that selects them.
         raise NotImplementedError
 
     def _calls(self, function, columns, by_row):
-        # A task for each part.
+        # Return a task for each part.
         import dask
 
         parts, take = self._parts(columns)
@@ -272,7 +272,7 @@ class DaskParts:
             yield from dask.compute(*calls[first : first + at_once])
 
     def total(self, task, columns, *by_row, thread_team=None):
-        """Add up what a task counts in each part; Dask has threads of its own."""
+        """Add up the counts of a task over the parts; Dask has its own threads."""
         import dask
 
         calls = self._calls(partial(_counted, task), columns, by_row)
@@ -289,8 +289,8 @@ class DaskParts:
         client = _client()
         if client is None:
             return sum_of(calls).compute()
-        # The results of all parts would wait on the workers to be joined. So there are
-        # some at a time, and others behind them for workers that are done.
+        # Two batches of tasks are submitted at a time: with all tasks at once, the
+        # results of all parts would be in memory before they are added up.
         at_once, total, begun = JOINED * _n_threads(), task.start(), deque()
         for begin in range(0, len(calls), at_once):
             begun.append(client.compute(sum_of(calls[begin : begin + at_once])))
@@ -300,7 +300,7 @@ class DaskParts:
         return task.result(total)
 
     def engine(self, task, columns, positions, *by_row):
-        """Encode the parts where they are, or one after the other without a cluster."""
+        """Encode the parts on their workers, or one at a time without a cluster."""
         import dask
 
         edges = [0, *self._stops.tolist()]
@@ -326,12 +326,12 @@ class _DaskFrame(DaskParts):
         super().__init__(names, sizes_of(self._narrow(names[0])))
 
     def empty(self, columns):
-        """A frame of the columns without rows, for their types."""
+        """Return a frame of the columns without rows, for their types."""
         return self._meta[columns]
 
     @staticmethod
     def labels_of(frame):
-        """The only column of a frame."""
+        """Return the only column of a frame."""
         return frame.iloc[:, 0]
 
     def _parts(self, columns):
@@ -339,8 +339,8 @@ class _DaskFrame(DaskParts):
         return parts, partial(_take_columns, columns, self._meta.dtypes.to_dict())
 
     def _narrow(self, column):
-        # A file need not be read for its other columns. Optimized further, Dask would
-        # read several partitions as one.
+        # Read one column only. Further optimization would read several partitions as
+        # one.
         narrow = self._frame[[column]]
         if not hasattr(narrow, "simplify"):
             return narrow.to_delayed()
@@ -348,7 +348,7 @@ class _DaskFrame(DaskParts):
 
 
 def _take_columns(columns, dtypes, frame, partition):
-    # Of a partition, whose types have to be those of the table.
+    # Select columns of a partition, whose types must be those of the table.
     frame = frame[columns]
     for name, dtype in frame.dtypes.items():
         expected = dtypes[name]
@@ -361,7 +361,7 @@ def _take_columns(columns, dtypes, frame, partition):
 
 
 def _call_on_part(function, take, part, partition, start, stop, *rows):
-    # A function of what is taken from a part.
+    # Call a function on what is taken from a part.
     if len(part) != stop - start:
         raise RuntimeError(
             f"Partition {partition} had {stop - start} rows in an earlier pass and has "
@@ -371,14 +371,14 @@ def _call_on_part(function, take, part, partition, start, stop, *rows):
 
 
 def _counted(task, frame, *rows):
-    # What a task counts in one part.
+    # Return the counts of a task in one part.
     counts = task.start()
     task.count(counts, frame, *rows)
     return task.result(counts)
 
 
 def _joined(task, *result):
-    # The sum of what a task has counted.
+    # Add up counts of a task.
     total = task.start()
     for partial_result in result:
         task.join(total, partial_result)
@@ -386,7 +386,7 @@ def _joined(task, *result):
 
 
 def is_of_dask(source):
-    """Whether it is a collection of Dask, of parts in an order."""
+    """Whether an object is a Dask collection with ordered partitions."""
     return hasattr(source, "to_delayed") and any(
         base.__module__.partition(".")[0] in ("dask", "dask_expr")
         for base in type(source).__mro__
@@ -394,8 +394,9 @@ def is_of_dask(source):
 
 
 def _apart(calls, made):
-    # Each task with what it needs alone. It makes its part, unless that is there or
-    # others need it too: parts made before would wait in memory for their turn.
+    # Return each task with only what it needs. The task computes its part itself,
+    # unless the part exists or other tasks need it too: parts that are computed in
+    # advance would wait in memory.
     import dask
     from dask.delayed import Delayed
     from dask.optimization import cull
@@ -415,7 +416,7 @@ def _apart(calls, made):
 
 
 def _are_on_workers(parts):
-    # Whether some of them have been made.
+    # Whether parts are computed already, on workers.
     if _client() is None:
         return False
     from distributed import futures_of
@@ -424,14 +425,14 @@ def _are_on_workers(parts):
 
 
 def sizes_of(parts):
-    """Numbers of rows."""
+    """Return the number of rows of each part."""
     import dask
 
     return dask.compute(*(dask.delayed(len)(part) for part in parts))
 
 
 def _client():
-    # Of the cluster that is in use, if there is one.
+    # Return the client of the current cluster, or None.
     try:
         from distributed import get_client
 
@@ -441,16 +442,16 @@ def _client():
 
 
 def _n_threads():
-    # Of the cluster, or of this machine.
+    # Return the number of threads of the cluster, 1 without a cluster.
     client = _client()
     return 1 if client is None else max(sum(client.nthreads().values()), 1)
 
 
-TARGET = "target"  # beside columns that are numbers
+TARGET = "target"  # name of the target; other columns have numbers
 
 
 class DaskArrays(DaskParts):
-    """Blocks of rows of two Dask arrays: the table, and the class of each row."""
+    """Blocks of rows of two Dask arrays, the table and the labels."""
 
     target = TARGET
 
@@ -463,7 +464,7 @@ class DaskArrays(DaskParts):
 
     @classmethod
     def of(cls, source, target):
-        """Parts of a Dask array and its target; None of anything else."""
+        """Return the parts of a Dask array and its target; None for other sources."""
         if not is_of_dask(source) or hasattr(source, "columns"):
             return None
         if not hasattr(source, "chunks"):
@@ -486,7 +487,7 @@ class DaskArrays(DaskParts):
         return cls(source, target)
 
     def _sizes(self):
-        # Rows of each block; those of the target are made the same.
+        # Return the number of rows of each block; rechunk the target to them.
         sizes = self._X.chunks[0]
         if not any(map(math.isnan, (*sizes, *self._y.chunks[0]))):
             if sum(sizes) != self._y.shape[0]:
@@ -496,7 +497,7 @@ class DaskArrays(DaskParts):
                 )
             self._y = self._y.rechunk((sizes,))
             return sizes
-        # nobody knows how many there are
+        # the sizes of some blocks are unknown
         sizes = sizes_of(self._X.to_delayed().ravel().tolist())
         of_target = sizes_of(self._y.to_delayed().tolist())
         if sizes != of_target:
@@ -507,12 +508,12 @@ class DaskArrays(DaskParts):
         return sizes
 
     def empty(self, columns):
-        """An array of the columns without rows, for their type."""
+        """Return an array of the columns without rows, for its type."""
         return np.empty((0, len(columns)), self._X.dtype)
 
     @staticmethod
     def labels_of(block):
-        """Classes, which a block of the target is."""
+        """Return the labels of a block of the target."""
         return block
 
     def _parts(self, columns):
@@ -526,7 +527,7 @@ class DaskArrays(DaskParts):
 
 
 def _take_block(name, kind, columns, block, block_index):
-    # Columns of a block, whose kind has to be that of the array; None: all.
+    # Select columns of a block (None: all), whose kind must be that of the array.
     if not isinstance(block, np.ndarray):
         raise TypeError(
             f"{name} must have blocks that are NumPy arrays, got "

@@ -1,4 +1,4 @@
-"""Training data whose rows stay in parts while trees grow."""
+"""Training data that remains in parts while trees grow."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from ._steps import SplitRequest
 
 
 class GrowFromRows(NamedTuple):
-    """Grow the tree below a node from rows, which have only `present` levels."""
+    """Grow the subtree of a node from its rows, which have only `present` levels."""
 
     heads: list
     present: list | None
@@ -22,7 +22,7 @@ class GrowFromRows(NamedTuple):
     grow_below: Callable
 
     def __call__(self, node, rows):
-        """Grow it; the rows are `Collected`."""
+        """Grow the subtree from `Collected` rows."""
         rows = rows.in_order()
         distinct = rows.weights
         if self.has_distinct and distinct is None:
@@ -40,7 +40,7 @@ class GrowFromRows(NamedTuple):
 
 
 class Child(NamedTuple):
-    """A child that is grown further: its outcome, its id, and how many rows it has."""
+    """A child that is grown further: its outcome, id and number of rows."""
 
     outcome: int
     id: int
@@ -48,7 +48,7 @@ class Child(NamedTuple):
 
 
 class Division(NamedTuple):
-    """How a node is divided, and its children that are grown further."""
+    """Split of a node, and its children that are grown further."""
 
     node: int
     children: list
@@ -56,12 +56,11 @@ class Division(NamedTuple):
 
 
 class SampleNodes:
-    """Nodes of one tree whose rows lie in parts.
+    """Nodes of one tree whose rows are in parts.
 
-    `heads` are the columns as a table of the sample has them, without its rows: levels
-    that none of the rows has are left out. Counts of a node are
-    [codes of all columns, classes], and one more column if rows are `repeated`, which
-    has the numbers of rows.
+    `heads` describe the columns of the sample without its rows; levels that do not
+    occur are omitted. Counts of a node have the shape (codes of all columns, classes),
+    with one more column if rows are `repeated`: the number of rows.
     """
 
     def __init__(self, engine, heads, n_classes, counts, distinct, max_gathered):
@@ -73,7 +72,7 @@ class SampleNodes:
         self.repeated = counts is not None and int(counts.max()) > 1
         self.has_distinct = distinct is not None
         if distinct is not None and (distinct == np.minimum(counts, 1)).all():
-            distinct = None  # a row is one
+            distinct = None  # each row counts once
         is_part = self.n_rows < engine.n_rows
         self._sampled, members, whole, weight = engine.begin(
             counts if is_part or self.repeated else None, self.repeated, distinct
@@ -82,13 +81,13 @@ class SampleNodes:
         self._weights = {0: weight}
         self._present = self._n_levels = self._grow_below = None
         if is_part:
-            self._leave_out(heads, whole)
+            self._omit_absent_levels(heads, whole)
         else:
             self.heads = heads
         self._counts = {0: self._of_sample(whole)}
 
-    def _leave_out(self, heads, whole):
-        # Levels that the sample does not have.
+    def _omit_absent_levels(self, heads, whole):
+        # Remove levels that do not occur in the sample.
         self._present, self.heads, start = [], [], 0
         for head in heads:
             here = whole[start : start + head.n_levels].any(axis=1)
@@ -116,7 +115,7 @@ class SampleNodes:
         return counts if self._present is None else counts[self._all_present]
 
     def _outcomes(self, feature, outcomes):
-        # Of the codes that the parts have.
+        # Convert outcomes by level of the sample to outcomes by level of the parts.
         if self._present is None:
             return outcomes
         of_parts = np.zeros(self._n_levels[feature], np.uint16)
@@ -124,7 +123,7 @@ class SampleNodes:
         return of_parts
 
     def limits(self):
-        """Smallest and largest value of each column."""
+        """Return the smallest and largest value of each column."""
         results, start = [], 0
         for head in self.heads:
             here = self._counts[0][start : start + head.n_levels].any(axis=1)
@@ -134,11 +133,11 @@ class SampleNodes:
         return np.array(results)
 
     def counts(self, node):
-        """Counts of a node's rows, and what these weigh without repeats."""
+        """Return the counts of a node, and its weight without repetitions."""
         return self._counts[node], self._weights[node]
 
     def divide(self, requests, limit):
-        """Divide the rows of nodes among children, and count those above a limit."""
+        """Split the rows of nodes, and count children with more rows than a limit."""
         divisions = [self._division(*division, limit) for division in requests]
         members, counts, weights = self._engine.divide(
             self._sampled,
@@ -169,7 +168,7 @@ class SampleNodes:
         children = [Child(*child) for child in children]
         counted = [child.outcome for child in children if child.n_rows > limit]
         if counted and outcomes.max() == 1:
-            # the smaller is counted; the other has the rest
+            # the smaller child is counted; the counts of the other are the difference
             smaller = self._smaller(self._counts[node], feature, outcomes)
             if 1 - smaller in counted:
                 counted = [smaller]
@@ -199,7 +198,7 @@ class SampleNodes:
         )
 
     def grow_by(self, grow_below):
-        """Say how trees are grown below nodes whose rows are in one place."""
+        """Set the function that grows subtrees from gathered rows."""
         self._grow_below = self._engine.sent(
             GrowFromRows(
                 self.heads, self._present, self._n_levels, self.has_distinct, grow_below
@@ -207,27 +206,27 @@ class SampleNodes:
         )
 
     def grow(self, node, open_node):
-        """Have the tree below a node grown where its rows are brought together."""
+        """Grow the subtree of a node where its rows are gathered."""
         return self._engine.grow(
             self._sampled, self._members[node], self._grow_below, open_node
         )
 
     def grown(self, growing):
-        """The trees that were requested."""
+        """Return the subtrees that were requested."""
         return self._engine.grown(growing)
 
     def drop(self, node):
-        """Forget a node that is not used any more."""
+        """Forget a node that is no longer used."""
         for known in (self._members, self._counts, self._weights):
             known.pop(node, None)
 
 
-MAX_GATHERED = 200_000  # rows of a node that are brought together in one process
+MAX_GATHERED = 200_000  # rows of a node whose subtree is grown in one process
 A_ROW = 17  # bytes per row, measured, in addition to two copies of its codes
 
 
 class PartedData:
-    """`GrowthData` of unweighted rows in the parts of an engine, which count them."""
+    """`GrowthData` of unweighted rows in the parts of an engine."""
 
     is_whole, is_sparse = True, False
 
@@ -238,7 +237,7 @@ class PartedData:
         self.y = y.astype(np.uint16, copy=False)
         self._engine, self._heads = engine, heads
         self._table = self._row_codes = None
-        # No thread holds both at a time.
+        # No thread holds both locks at the same time.
         self._table_lock, self._codes_lock = threading.Lock(), threading.Lock()
 
     def columns(self):
@@ -277,7 +276,7 @@ class PartedData:
         )
 
     def sample(self, counts=None, distinct=None):
-        """Return the weights of the rows, repeated as often as each is drawn."""
+        """Return the weights of the rows; `counts` is how often each is drawn."""
         return sample_rows(self.y, self.n_classes, counts=counts, distinct=distinct)
 
     def limits(self, sample):
@@ -286,9 +285,9 @@ class PartedData:
         return np.array([column.limits(present) for column in self._coded_columns()])
 
     def nodes(self, sample, thread_team):
-        """Return the nodes of a sample; None if a thread team has all rows here."""
+        """Return the nodes of a sample; None if a team has all rows in memory."""
         engine = self._engine
-        is_small = self.n_rows <= MAX_GATHERED  # are gathered in any case
+        is_small = self.n_rows <= MAX_GATHERED
         if (
             thread_team is not None
             and engine.is_here

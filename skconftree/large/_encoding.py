@@ -1,8 +1,8 @@
 """Bins and categories of columns from counts that are summed over parts.
 
-What the encoder of a table in memory makes of all values in order, `_add_bins` of
-`EncodedTable`, is computed here from counts of cells: 65,536 by the high halves of the
-values' ordered bits, then 256, and 256 again, of each cell in which bins meet.
+`_add_bins` of `EncodedTable` computes bins from all sorted values of a table in memory.
+Here, they are computed from counts of cells: 65,536 cells by the high halves of the
+ordered bits of the values, then twice 256 cells of each cell that contains a boundary.
 """
 
 from functools import partial
@@ -33,10 +33,10 @@ from ._coded_part import (
 )
 from ._steps import make_arrays
 
-STAGES = ((0, 16), (16, 8), (24, 8))  # bits known, and those that are counted next
+STAGES = ((0, 16), (16, 8), (24, 8))  # (bits of the prefix, bits counted next)
 CHANGED = "The rows changed between two passes. The data must not change during fit."
 NOTHING = np.iinfo(np.uint32).max  # lowest bits of an empty cell
-MAX_VALUES = 256  # of a column that needs no bins
+MAX_VALUES = 256  # number of values of a column without bins
 
 
 class Cells(NamedTuple):
@@ -48,7 +48,7 @@ class Cells(NamedTuple):
 
     @classmethod
     def empty(cls, n_prefixes, next_bits):
-        """Cells without values."""
+        """Return empty cells."""
         shape = (n_prefixes, 1 << next_bits)
         return cls(
             np.zeros(shape, np.int64),
@@ -57,27 +57,27 @@ class Cells(NamedTuple):
         )
 
     def add(self, cells, others):
-        """Add the values of `others`, which are counted in these cells."""
+        """Add counts and limits of `others`, one for each index in `cells`."""
         counts, lowest, highest = (array.reshape(-1) for array in self)
         counts[cells] += others.counts
         lowest[cells] = np.minimum(lowest[cells], others.lowest)
         highest[cells] = np.maximum(highest[cells], others.highest)
 
     def joined(self, other):
-        """These cells and others between them, ascending."""
+        """Return the cells of both, sorted."""
         both = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
         order = np.argsort(both[1], kind="stable")
         return Cells(*(array[order] for array in both))
 
 
 class LowCardinality(NamedTuple):
-    """The values of a column, as ordered bits, and how many rows have each."""
+    """Values of a column, as ordered bits, and the number of rows of each."""
 
     bits: np.ndarray
     counts: np.ndarray
 
     def joined(self, other):
-        """These values and others."""
+        """Return the values of both with the sums of their counts."""
         bits, index = np.unique(
             np.concatenate([self.bits, other.bits]), return_inverse=True
         )
@@ -87,11 +87,11 @@ class LowCardinality(NamedTuple):
 
     @property
     def n_missing(self):
-        """Number of NaN."""
+        """Number of missing values."""
         return int(self.counts[self.bits == MISSING_LEVEL].sum())
 
     def as_cells(self):
-        """Cells of one value each, without NaN."""
+        """Return a cell for each value, without NaN."""
         present = self.bits != MISSING_LEVEL
         return Cells(self.counts[present], self.bits[present], self.bits[present])
 
@@ -99,10 +99,10 @@ class LowCardinality(NamedTuple):
 class ColumnCounts(NamedTuple):
     """Counts of the values of a column in some parts.
 
-    `distinct` are the column's values, None if there are more than 256 or these were
-    counted before. Otherwise a bit of `marks` per cell is set if the cell has values;
-    the counts of those are `cells`, ascending. Neither: the values are counted in
-    another pass. `is_whole`: they are whole numbers.
+    `distinct` has the values of the column. It is None if there are more than 256 or if
+    they were counted before; then, `marks` has a bit per cell, set if the cell has
+    values, and `cells` the counts of these cells, sorted. If both are None, the values
+    are counted in another pass. `is_whole` tells whether all are whole numbers.
     """
 
     distinct: LowCardinality | None
@@ -113,7 +113,7 @@ class ColumnCounts(NamedTuple):
 
 
 class Values:
-    """Collects a column's values part by part, as cells if there are more than 256."""
+    """Counts the values of a column part by part, in cells if there are many."""
 
     def __init__(self, query):
         self.query = query
@@ -168,7 +168,7 @@ class Values:
             self.n_missing += counted.n_missing
 
     def result(self):
-        """The counts, without the cells that are empty."""
+        """Return the counts without empty cells."""
         if self.cells is None:
             return ColumnCounts(
                 self.distinct, None, None, self.n_missing, self.is_whole
@@ -200,7 +200,7 @@ class Values:
             self._count_small(distinct)
 
     def _count_small(self, distinct):
-        # In the cells of the first stage.
+        # Count values in the cells of the first stage.
         self.n_missing += distinct.n_missing
         shift = np.uint32(32 - self.query.next_bits)
         for count, bits, _ in zip(*distinct.as_cells(), strict=True):
@@ -209,10 +209,10 @@ class Values:
 
 
 class CellQuery(NamedTuple):
-    """The cells of a column that a pass counts: those of prefixes of known bits.
+    """The cells of a column that a pass counts, given by prefixes of `known` bits.
 
-    The prefixes of values whose high half is h are from first[h] to first[h + 1]. In
-    the first stage, without prefixes, there are no cells unless it `has_cells`.
+    The prefixes of values with the high half h are prefixes[first[h]:first[h + 1]]. In
+    the first stage, there are no prefixes, and cells only if `has_cells`.
     """
 
     known: int
@@ -223,14 +223,14 @@ class CellQuery(NamedTuple):
 
     @classmethod
     def of_all(cls, has_cells):
-        """The query of the first stage."""
+        """Return the query of the first stage."""
         known, next_bits = STAGES[0]
         nothing = np.zeros(0, np.uint32), np.zeros(0, np.int32)
         return cls(known, next_bits, *nothing, has_cells)
 
     @classmethod
     def at(cls, stage, prefixes):
-        """The query of a later stage."""
+        """Return the query of a later stage."""
         known, next_bits = STAGES[stage]
         halves = prefixes >> np.uint32(max(known - 16, 0))
         first = np.searchsorted(halves, np.arange((1 << 16) + 1)).astype(np.int32)
@@ -240,8 +240,9 @@ class CellQuery(NamedTuple):
 class ColumnValues:
     """Statistics of a numeric column, collected pass by pass until it can be coded.
 
-    It is cut into at most `max_bins` bins, unless that is 0. If it `has_cells`, the
-    first pass counts them if there are many values; otherwise a later one does.
+    The column is divided into at most `max_bins` bins, unless that is 0. With
+    `has_cells`, the first pass counts cells if there are many values, otherwise a later
+    one does.
     """
 
     def __init__(self, max_bins, has_cells=True):
@@ -249,23 +250,23 @@ class ColumnValues:
         self.distinct, self.n_missing, self.is_whole = None, 0, True
         self.query = CellQuery.of_all(has_cells and max_bins > 0)
         self._stage = 0
-        self._known = None  # cells, ascending
+        self._known = None  # sorted cells
 
     @property
     def has_code_per_value(self):
-        """Whether each value has a code of its own."""
+        """Whether each value has its own code."""
         if self.distinct is None:
             return False
         n_values = len(self.distinct) - (self.n_missing > 0)
         return not self.max_bins or n_values <= self.max_bins
 
     @property
-    def has_guide(self):
-        """Whether what codes its values takes some memory."""
+    def has_table(self):
+        """Whether the coder of the column needs a large lookup table."""
         return len(self.bins()[0]) > SMALL_N_FLOORS
 
     def learn(self, counted):
-        """Use the counts of a pass; set the next `query` unless all is known."""
+        """Add the counts of a pass; set the next `query`, None if no pass is needed."""
         self.query = None
         self.is_whole = self.is_whole and counted.is_whole
         if counted.distinct is not None:
@@ -286,7 +287,7 @@ class ColumnValues:
             return
         n, lowest, highest = self._known
         below = np.cumsum(n) - n
-        # the lowest and the highest that a value of the cell may lie
+        # the lowest and the highest bin of values of a cell
         low = bins_of(below, np.ones_like(n), n.sum(), self.max_bins)
         high = bins_of(below + n - 1, np.ones_like(n), n.sum(), self.max_bins)
         is_open = (lowest < highest) & (low < high)
@@ -298,14 +299,14 @@ class ColumnValues:
             self._known = Cells(*(array[~is_open] for array in self._known))
 
     def bins(self):
-        """Floors and levels of the codes, as ordered bits; without NaN."""
+        """Return floors and levels of the codes, as ordered bits, without NaN."""
         if self.has_code_per_value:
             known = self.distinct[self.distinct != MISSING_LEVEL]
             return known, known
         n, lowest, highest = self._known
         below = np.cumsum(n) - n
         bins = bins_of(below, n, n.sum(), self.max_bins)
-        # a cell of several values lies in one bin whole
+        # all values of a cell are in one bin
         several = lowest < highest
         weight = np.ones(several.sum(), np.int64)
         bins[several] = bins_of(below[several], weight, n.sum(), self.max_bins)
@@ -313,12 +314,12 @@ class ColumnValues:
         return lowest[first], highest[np.append(first[1:], len(bins)) - 1]
 
     def coder(self):
-        """Makes what gives each value its code, which is much larger."""
+        """Return a function that creates the coder, which is much larger."""
         floors, _ = self.bins()
         return partial(Coder, floors, len(floors) if self.n_missing else -1)
 
     def column(self, codes):
-        """The column as codes."""
+        """Return the column as codes."""
         floors, levels = self.bins()
         if self.n_missing:
             floors, levels = (
@@ -333,23 +334,23 @@ class ColumnValues:
         )
 
 
-# Rows whose columns are counted one after the other: the cells of a column leave the
-# cache more often if they are fewer, and their values if they are more.
+# Number of rows whose columns are counted one after another. With fewer rows, the cells
+# of a column are evicted from the cache more often; with more rows, the values are.
 IN_CACHE = 131_072
 
 
 class Reader(NamedTuple):
-    """Reads the rows of a part, with what is needed of the whole table."""
+    """Reads the rows of a part with the schema of the whole table."""
 
     schema: Schema
     caller: str
 
     def of_columns(self, columns):
-        """Reader of some columns, given by their indices."""
+        """Return a reader of some columns, given by their indices."""
         return Reader(self.schema.of_columns(columns), self.caller)
 
     def read(self, frame, mask=None):
-        """Rows of a part; those of the mask."""
+        """Return the rows of a part, or those of a mask."""
         if frame.shape[0]:
             X = self.schema.predict(frame, self.caller).X
         else:
@@ -358,19 +359,19 @@ class Reader(NamedTuple):
 
 
 def hash_part(reader, frame, labels, mask=None):
-    """Number of the rows of a part, and their hashes."""
+    """Return the number of rows of a part, and the hashes of those of a mask."""
     labels = labels if mask is None else labels[mask]
     return frame.shape[0], hash_rows(reader.read(frame, mask), labels)
 
 
 class Counting(NamedTuple):
-    """Values of columns that have a query, by the index among the columns read."""
+    """Task that counts values of columns; `queries` by index of the columns read."""
 
     reader: Reader
     queries: dict
 
     def start(self):
-        """Nothing yet."""
+        """Return empty counts."""
         return {j: Values(query) for j, query in self.queries.items()}
 
     def count(self, values, frame, mask=None):
@@ -388,23 +389,23 @@ class Counting(NamedTuple):
 
     @staticmethod
     def result(values):
-        """The counts of each column, which are much smaller."""
+        """Return the counts of each column without empty cells."""
         return {j: column_values.result() for j, column_values in values.items()}
 
 
 class Coding(NamedTuple):
-    """Encodes the rows of a part; `coders` are made on the worker by `made`."""
+    """Encodes the rows of a part; `made` creates the coders on the worker."""
 
     coders: dict
     dtypes: list
 
     def of_columns(self, columns):
-        """The coding of some columns, given by their indices."""
+        """Return the coding of some columns, given by their indices."""
         coders = {k: self.coders[j] for k, j in enumerate(columns) if j in self.coders}
         return Coding(coders, [self.dtypes[j] for j in columns])
 
     def made(self):
-        """The same with coders."""
+        """Return a copy with created coders."""
         return self._replace(coders={j: make() for j, make in self.coders.items()})
 
     def __call__(self, X):
@@ -423,14 +424,14 @@ class Coding(NamedTuple):
 
 
 def code_part(reader, coding, n_levels, n_classes, frame, labels, mask=None):
-    """Code the rows of a part, which stays where it is made."""
+    """Encode the rows of a part; the result remains on the worker."""
     coding, y = coding.made(), labels if mask is None else labels[mask]
-    # many small pieces of memory would lie between what is had for a while only
+    # one block, because many small ones would fragment the memory
     codes = make_arrays([len(y)] * len(coding.dtypes), coding.dtypes, None)
     stop = 0
     for begin in range(0, frame.shape[0], IN_CACHE):
         rows = slice(begin, begin + IN_CACHE)
-        # never all as floats beside the part as it is
+        # some rows at a time, because floats take more memory than codes
         X = reader.read(frame[rows], None if mask is None else mask[rows])
         start, stop = stop, stop + len(X)
         for column, some in zip(codes, coding(X), strict=True):
@@ -438,7 +439,7 @@ def code_part(reader, coding, n_levels, n_classes, frame, labels, mask=None):
     return CodedPart(codes, y, n_levels, n_classes)
 
 
-MAX_COUNTED = 1_000_000  # categories of a column, all of which are in memory
+MAX_COUNTED = 1_000_000  # maximal number of categories of a column
 
 
 class CategoryCounts:
@@ -466,7 +467,7 @@ class CategoryCounts:
                 )
 
     def features(self):
-        """Columns with all their categories, in their order; they wait for limits."""
+        """Return the columns with all categories, before `within_limits`."""
         dictionaries = []
         for kind, counts, name in zip(
             self._kinds, self._counts, self._names, strict=True
@@ -480,42 +481,35 @@ class CategoryCounts:
         return Features(dictionaries)
 
     def within_limits(self, features):
-        """The columns without those that identify rows; raise if one is invalid."""
-        return Features(
-            [
-                None
-                if dictionary is None
-                else dictionary.within_limits(lambda j=j: self._apart(j))
-                for j, dictionary in enumerate(features.dictionaries)
-            ]
-        )
+        """Return the columns without those that identify rows; check their limits."""
+        dictionaries = [
+            dictionary and dictionary.within_limits(partial(self._identifies_rows, j))
+            for j, dictionary in enumerate(features.dictionaries)
+        ]
+        return Features(dictionaries)
 
     def identifying(self, features):
-        """Mask of the columns that identify rows instead of describing them."""
-        return np.array(
-            [
-                dictionary is not None
-                and (
-                    dictionary.abandoned
-                    or (len(dictionary.codes) > SMALL_N_CATEGORIES and self._apart(j))
-                )
-                for j, dictionary in enumerate(features.dictionaries)
-            ]
-        )
+        """Return a mask of the columns that identify rows."""
+        mask = np.zeros(len(features.dictionaries), dtype=bool)
+        for j, dictionary in enumerate(features.dictionaries):
+            if dictionary is not None:
+                many = len(dictionary.codes) > SMALL_N_CATEGORIES
+                mask[j] = dictionary.abandoned or (many and self._identifies_rows(j))
+        return mask
 
     def of(self, features, j):
-        """Rows of each category of a column, by code."""
+        """Return the number of rows of each category of a column, by code."""
         counts = self._counts[j]
         return np.array([counts[category] for category in features.categories[j]])
 
-    def _apart(self, j):
-        # Whether more than half of the rows have a category of their own.
+    def _identifies_rows(self, j):
+        # Whether more than half of the rows have a unique category.
         counts = np.fromiter(self._counts[j].values(), np.int64)
         return 2 * np.count_nonzero(counts == 1) > counts.sum()
 
 
 def count_categories(caller, frame, mask=None):
-    """Kind and category counts of each column of a frame, for the rows of the mask."""
+    """Count the categories of each column of a frame, in the rows of a mask."""
     if not frame.shape[0]:
         return []
     table, result = Table.of(frame, caller), []

@@ -9,7 +9,7 @@ from ._steps import Sampled, joined
 
 
 class LocalEngine:
-    """Parts whose codes are here, or mapped from a file, shared by a thread team."""
+    """Engine for parts whose codes are in memory or mapped from a file."""
 
     is_here = True
 
@@ -24,11 +24,11 @@ class LocalEngine:
 
     @property
     def is_one_part(self):
-        """Whether the codes of all rows are had without a copy."""
+        """Whether the codes of all rows are available without a copy."""
         return len(self.parts) == 1
 
     def with_team(self, thread_team):
-        """The same for a tree that a thread team grows."""
+        """Return an engine whose work a team of threads shares."""
         return (
             self
             if thread_team is None
@@ -36,7 +36,7 @@ class LocalEngine:
         )
 
     def columns(self):
-        """Codes of all rows, column by column."""
+        """Return the codes of all rows, column by column."""
         return in_order(_steps.whole(self.parts), self.row_indices)
 
     def begin(self, counts, repeated, weights):
@@ -47,7 +47,7 @@ class LocalEngine:
         return sampled, results.members[0], results.counts[0], weight
 
     def divide(self, sampled, members, requests):
-        """Divide the rows of nodes: those of children, counts, and weights."""
+        """Split the rows of nodes; return rows of children, counts and weights."""
         return _steps.divide(self.parts, sampled, members, requests, self._each)
 
     def count_cells(self, sampled, members, tests):
@@ -55,11 +55,11 @@ class LocalEngine:
         return _steps.count_cells(self.parts, sampled, members, tests, self._each)
 
     def sent(self, grow_below):
-        """What grows trees below nodes, where it is called."""
+        """Return the function that grows subtrees; `DaskEngine` sends it to workers."""
         return grow_below
 
     def grow(self, sampled, members, grow_below, node):
-        """Request a tree below a node; it is grown when it is read."""
+        """Return a function that grows the subtree of a node, see `grown`."""
         return partial(self._grow, sampled, members, grow_below, node)
 
     def _grow(self, sampled, members, grow_below, node):
@@ -67,7 +67,7 @@ class LocalEngine:
         return grow_below(node, rows)
 
     def grown(self, growing):
-        """Grow trees."""
+        """Grow the subtrees and return them."""
         return self._each(_call, growing)
 
 
@@ -76,7 +76,7 @@ def _call(function):
 
 
 def _side_by_side(thread_team, function, *lists):
-    # As `_steps.one_by_one`, by threads.
+    # The same as `_steps.one_by_one`, in the threads of a team.
     calls = list(zip(*lists, strict=True))
     results = [None] * len(calls)
 
@@ -88,7 +88,7 @@ def _side_by_side(thread_team, function, *lists):
 
 
 def n_rows_of(row_indices):
-    """How many rows a part has."""
+    """Return the number of rows of a part."""
     return (
         row_indices.stop - row_indices.start
         if isinstance(row_indices, slice)
@@ -97,7 +97,7 @@ def n_rows_of(row_indices):
 
 
 def in_table(row_indices, rows):
-    """Where rows are, ascending numbers through the parts, one after the other."""
+    """Return the indices in the table of rows that are numbered through the parts."""
     edges = np.cumsum([0, *map(n_rows_of, row_indices)])
     ends = np.searchsorted(rows, edges)
     parts = []
@@ -108,7 +108,7 @@ def in_table(row_indices, rows):
 
 
 def in_order(columns, row_indices):
-    """Columns with an entry for each row of the parts, in the order of the table."""
+    """Sort columns of all rows of the parts by the order of the table."""
     row_indices = in_table(row_indices, np.arange(len(columns[0])))
     if (np.diff(row_indices) > 0).all():
         return columns
@@ -117,7 +117,7 @@ def in_order(columns, row_indices):
 
 
 def sample_of_parts(row_indices, counts, repeated, weights):
-    """What the rows of each part are in a sample."""
+    """Return counts and weights of the rows of each part in a sample."""
     if counts is not None:
         counts = counts.astype(np.uint8 if counts.max() < 256 else np.int32)
     sampled = []

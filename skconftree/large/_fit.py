@@ -46,18 +46,18 @@ from ._parquet import ParquetParts
 from ._steps import make_arrays
 
 MAX_ROWS = (1 << 31) - 1
-# Columns of many values whose cells are counted, or whose values are coded, in one pass
-# by all threads together: each takes 1.2 megabytes for each thread.
+# Maximal number of columns of many values that are counted or coded in one pass, times
+# the number of threads: each column takes 1.2 megabytes per thread.
 CELLS_AT_ONCE = 128
 
 
 class PartedTable(NamedTuple):
-    """Rows in parts that trees are fitted to, all of weight 1.
+    """Training rows in parts, all of weight 1.
 
-    `y` are indices of `classes`. `positions` has the index of each row of the parts, -1
-    if it is left out; None: all rows are used in their order. Of the `n_input_rows`
-    rows they are those at `row_indices`. `categories` are numbers of rows per category.
-    The file of codes is in the `folder`, unless it is None.
+    `y` has indices of `classes`. `positions` has the index of each row of the parts, -1
+    if it is ignored; None means that all rows are used in their order. `row_indices`
+    are the used ones of the `n_input_rows` rows. `categories` has the number of rows
+    per category. The file of codes is in `folder`, unless that is None.
     """
 
     parts: object
@@ -73,7 +73,7 @@ class PartedTable(NamedTuple):
     folder: str | os.PathLike[str] | None
     fractional: set
 
-    # what a table in memory may have besides
+    # attributes that only a table in memory may have
     weight, X_pool, relative, is_sparse = None, None, False, False
 
     @property
@@ -82,7 +82,7 @@ class PartedTable(NamedTuple):
         return float(len(self.y))
 
     def content_order(self):
-        """The order of the rows by what they hold."""
+        """Return the order of the rows by content."""
         first, second = np.empty((2, len(self.y)), dtype=np.uint64)
         start = 0
         for n, hashes in self.parts.map(
@@ -94,7 +94,7 @@ class PartedTable(NamedTuple):
         return ContentOrder(first, second)
 
     def at(self, row_indices, weight=None):
-        """Some of the rows, in another order; none has a weight."""
+        """Return some of the rows, in another order; `weight` is not used."""
         positions = np.full(len(self.y), -1, dtype=np.int32)
         positions[row_indices] = np.arange(len(row_indices), dtype=np.int32)
         if self.positions is not None:
@@ -104,11 +104,11 @@ class PartedTable(NamedTuple):
         return self._replace(positions=positions, y=self.y[row_indices])
 
     def identifying(self):
-        """Mask of the nominal columns that identify rows instead of describing them."""
+        """Return a mask of the nominal columns that identify rows."""
         return self.categories.identifying(self.schema.features)
 
     def integer_columns(self, columns):
-        """Which of the columns hold whole numbers only, once they are encoded."""
+        """Return those of the columns that have only integers, once encoded."""
         return sorted(columns.difference(self.fractional))
 
     def encode(self, settings, n_bins=0, thread_team=None):
@@ -143,35 +143,35 @@ class PartedTable(NamedTuple):
 
     @property
     def _labels(self):
-        # Of each row of the parts.
+        # Return the label of each row of the parts.
         return (
             self.y if self.positions is None else self.y[np.maximum(self.positions, 0)]
         )
 
     @property
     def _by_row(self):
-        # Which rows are learned, if some are not.
+        # Return a mask of the rows that are learned, if some are not.
         if self.positions is None or len(self.y) == len(self.positions):
             return ()
         return (self.positions >= 0,)
 
     def _row_indices(self, start, stop):
-        # Where those of some rows come that are learned.
+        # Return the indices, among the learned rows, of rows of the parts.
         if self.positions is None:
             return slice(start, stop)
         row_indices = self.positions[start:stop]
         return row_indices[row_indices >= 0]
 
     def _make_coding(self, max_bins, thread_team):
-        # What codes the columns, those of numbers in bins unless there are 0; each
-        # column as a `CodedColumn` of one row; and groups of columns to code in a pass.
+        # Return the coding of the columns, each column as a `CodedColumn` of one row,
+        # and groups of columns that are coded in one pass.
         features, n_features = self.schema.features, self.schema.n_features
         nominal = np.zeros(n_features, bool)
         n_levels = np.zeros(n_features, np.intp)
         if features is not None:
             nominal = features.is_categorical
             n_levels[nominal] = features.n_categories[nominal] + 1
-        # Columns whose cells are counted in one pass.
+        # number of columns whose cells are counted in one pass
         max_columns = max(
             1, CELLS_AT_ONCE // (1 if thread_team is None else thread_team.n_threads)
         )
@@ -196,11 +196,11 @@ class PartedTable(NamedTuple):
             for j, dtype in enumerate(dtypes)
         ]
         coding = Coding({j: values.coder() for j, values in numeric.items()}, dtypes)
-        guided = [j for j, values in numeric.items() if values.has_guide]
-        return coding, heads, self._in_groups(guided, max_columns)
+        large = [j for j, values in numeric.items() if values.has_table]
+        return coding, heads, self._in_groups(large, max_columns)
 
     def _count(self, numeric, pending, columns, thread_team):
-        # Answer the questions of some columns in a pass that reads these columns.
+        # Answer the queries of the `pending` columns in a pass that reads `columns`.
         index = {j: k for k, j in enumerate(columns)}
         queries = {index[j]: numeric[j].query for j in pending}
         reader, names = self._reading(columns)
@@ -211,19 +211,19 @@ class PartedTable(NamedTuple):
             numeric[j].learn(counted[index[j]])
 
     def _reading(self, columns):
-        # What reads some columns, and their names.
+        # Return a reader of some columns, and their names.
         names = self._columns
         if len(columns) == len(names):
             return self.reader, names
         return self.reader.of_columns(columns), [names[j] for j in columns]
 
-    def _in_groups(self, guided, max_columns):
-        # Columns that are coded in one pass: so many that are guided, and all others
-        # in the first.
+    def _in_groups(self, large, max_columns):
+        # Divide the columns into groups that are coded in one pass: at most
+        # `max_columns` with lookup tables each, and all others in the first group.
         groups = [
-            guided[k : k + max_columns] for k in range(0, len(guided), max_columns)
+            large[k : k + max_columns] for k in range(0, len(large), max_columns)
         ] or [[]]
-        others = set(range(self.schema.n_features)).difference(guided)
+        others = set(range(self.schema.n_features)).difference(large)
         groups[0] = sorted(others.union(groups[0]))
         return groups
 
@@ -255,7 +255,7 @@ class PartedTable(NamedTuple):
         return codes
 
     def _write(self, codes, columns, reader, coding, frame, start, mask=None):
-        # Write the codes of some rows, the first of which is at `start`.
+        # Write the codes of rows, the first of which is row `start` of the table.
         row_indices = self._row_indices(start, start + frame.shape[0])
         for j, part in zip(columns, coding(reader.read(frame, mask)), strict=True):
             codes[j][row_indices] = part
@@ -300,11 +300,11 @@ def read_parts(parts, target, columns, temp_folder, request):
 
 
 def _read_labels(parts, target, caller):
-    # Classes of all labels, and codes of 16 bits.
+    # Return the classes, and the class index of each row as uint16.
     read = partial(_labels_of_part, parts.labels_of, caller)
     of_parts = list(parts.map(read, [target]))
     names = np.concatenate([names for names, _ in of_parts])
-    check_labels(np.repeat(names, 3), names)  # fewer are not classes by themselves
+    check_labels(np.repeat(names, 3), names)  # repeated, as few rows raise an error
     classes, codes = Classes.of(names)
     y = np.empty(parts.n_rows, dtype=np.uint16)
     start = code = 0
@@ -316,7 +316,7 @@ def _read_labels(parts, target, caller):
 
 
 def _read_columns(parts, columns, categorical_features, mask, caller):
-    # What columns there are, and how many rows have each of their categories.
+    # Return the schema, and the number of rows of each category.
     empty = parts.empty(columns)
     is_nominal = nominal_columns(empty, categorical_features)
     if is_nominal is None:
@@ -340,7 +340,7 @@ def _read_columns(parts, columns, categorical_features, mask, caller):
 
 
 def _labels_of_part(labels_of, caller, frame):
-    # Different labels of a part, and which of them each row has.
+    # Return the distinct labels of a part, and the index of the label of each row.
     labels = labels_of(frame)
     if not len(labels):
         return labels, np.zeros(0, np.uint16)

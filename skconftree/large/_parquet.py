@@ -14,7 +14,7 @@ REMEDY = "pip install skconftree[parquet]"
 
 
 class ParquetParts:
-    """Batches of rows of files; only paths and metadata, which other processes open."""
+    """Batches of rows of files; has only paths and metadata, no open files."""
 
     def __init__(self, paths):
         self._paths = paths
@@ -27,7 +27,7 @@ class ParquetParts:
 
     @classmethod
     def of(cls, source):
-        """Parts of a path or of several; None if `source` is neither."""
+        """Return the parts of one or more paths; None for other sources."""
         if isinstance(source, (str, os.PathLike)):
             path = Path(source)
             if not path.is_dir():
@@ -52,13 +52,12 @@ class ParquetParts:
         return self._schema.names
 
     def empty(self, columns):
-        """A table of the columns without rows, for their types."""
-        schema = self._schema
-        return schema.empty_table().select(columns)
+        """Return a table of the columns without rows, for their types."""
+        return self._schema.empty_table().select(columns)
 
     @staticmethod
     def labels_of(frame):
-        """The only column of a frame."""
+        """Return the only column of a table."""
         return np.asarray(frame.column(0))
 
     def map(self, function, columns, *by_row):
@@ -75,7 +74,7 @@ class ParquetParts:
             raise _changed(self._paths[-1])
 
     def total(self, task, columns, *by_row, thread_team=None):
-        """Add up what a task counts in each batch."""
+        """Add up the counts of a task over the batches."""
         states = {}
 
         def count(thread, frame, start, *rows):
@@ -90,7 +89,7 @@ class ParquetParts:
         return task.result(first)
 
     def each(self, function, columns, *by_row, thread_team=None):
-        """Call a function of each batch, of where it begins, and the arrays' part."""
+        """Call a function on each batch, its first row, and these rows of arrays."""
 
         def call(thread, *batch):
             function(*batch)
@@ -119,7 +118,7 @@ class ParquetParts:
             thread_team.run(read, len(groups))
 
     def _groups(self):
-        # Row groups of all files: the file, the number there, first row and last.
+        # Return the row groups of all files as (file, number, first row, stop).
         groups, start = [], 0
         for i, known in enumerate(self._known):
             for number, n_rows in enumerate(known.groups):
@@ -133,7 +132,7 @@ class ParquetParts:
         return None
 
     def _batches(self, i, columns, groups=None):
-        # Of some row groups; None: of all.
+        # Yield the batches of some row groups (None: of all).
         import pyarrow as pa
 
         path, known = self._paths[i], self._known[i]
@@ -151,7 +150,7 @@ class ParquetParts:
 
 
 class _File(NamedTuple):
-    """What was known of a file at first: rows of its row groups, size and time."""
+    """Metadata of a file when it was first opened, to detect changes."""
 
     groups: list
     stamp: tuple
@@ -188,10 +187,10 @@ def _opened(path):
     except ImportError:
         raise ImportError(f"Reading {path} needs pyarrow: {REMEDY}") from None
     try:
-        # a row group may be large: it is not read ahead, nor a column of it at once
+        # a row group may be large: neither it nor a column of it is read at once
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
             yield file
-    except (FileNotFoundError, MemoryError):  # which Arrow's is, too
+    except (FileNotFoundError, MemoryError):  # includes that of Arrow
         raise
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read as Parquet: {error}") from error

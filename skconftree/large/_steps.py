@@ -1,7 +1,7 @@
 """Map, reduce and collect over parts of a table, where these are stored.
 
-All are functions of what they are given and change none of it, so that who loses a
-result may have it made again.
+The functions do not modify their arguments, so that a lost result can be computed
+again.
 """
 
 import mmap
@@ -18,9 +18,9 @@ from ._coded_part import Members
 class StepResult(NamedTuple):
     """The rows of nodes in some parts, and sums over them.
 
-    `members` has a list for each node, an entry for each part; `counts` those of nodes
-    that are counted; `weights` what nodes weigh without repeats, None if as much as
-    there are rows.
+    `members` has a list per node with one item per part, `counts` an array per counted
+    node, and `weights` the total weight of each node without repetitions, None without
+    weights.
     """
 
     members: list
@@ -29,7 +29,7 @@ class StepResult(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """Counts and weights of a part's `present` rows in a sample; None: 1 each."""
+    """Counts and weights of the rows of a part in a sample; None means 1 each."""
 
     counts: np.ndarray | None = None
     weights: np.ndarray | None = None
@@ -37,7 +37,7 @@ class Sampled(NamedTuple):
 
 
 class SplitRequest(NamedTuple):
-    """Split of a node by codes; which outcomes' rows and counts are wanted."""
+    """Split of a node by codes; outcomes whose rows and counts are returned."""
 
     feature: int
     outcomes: np.ndarray
@@ -46,7 +46,7 @@ class SplitRequest(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Rows of a node, with their order in the table, on which sums of floats depend."""
+    """Rows of a node, with their indices in the table, to sum floats in its order."""
 
     columns: list
     y: np.ndarray
@@ -55,7 +55,7 @@ class Collected(NamedTuple):
     row_indices: np.ndarray | None
 
     def in_order(self):
-        """The same in the order of the table."""
+        """Return the rows in the order of the table."""
         if (np.diff(self.row_indices) > 0).all():
             return self
         order = np.argsort(self.row_indices)
@@ -70,7 +70,7 @@ class Collected(NamedTuple):
 
 
 def one_by_one(function, *lists):
-    """Call a function with the entries of lists, index by index."""
+    """Call a function with the first items of lists, then the second ones, etc."""
     return [function(*arguments) for arguments in zip(*lists, strict=True)]
 
 
@@ -88,9 +88,9 @@ def begin(parts, sampled, each=one_by_one):
 
 
 def divide(parts, sampled, members, requests, each=one_by_one):
-    """Divide nodes, each a list of members, and count some of their children."""
+    """Split nodes, each a list of members, and count some of their children."""
     retained, counts = [], []
-    # one node after the other: only of one are the counts of each part in memory
+    # one node at a time, to have the counts of each part of only one in memory
     for rows, request in zip(members, requests, strict=True):
         divide_part = partial(_divide, request)
         results = each(divide_part, parts, sampled, rows)
@@ -110,12 +110,12 @@ def count_cells(parts, sampled, members, tests, each=one_by_one):
 
 
 def collect(parts, sampled, members, row_indices):
-    """Gather the rows of a node; those of a part are a slice, an array or None."""
+    """Gather the rows of a node; `row_indices` has a slice, array or None per part."""
     return join_collected(one_by_one(_collect, parts, sampled, members, row_indices))
 
 
 def numbers(parts, members):
-    """Numbers of the rows of a node, counted through the parts."""
+    """Return the rows of a node, numbered through the parts."""
     first = np.cumsum([0, *(part.n_rows for part in parts)])
     results = [
         start + rows.row_indices()
@@ -125,14 +125,14 @@ def numbers(parts, members):
 
 
 def indices_of(of_part, rows):
-    """Where rows of a part are in the table."""
+    """Return the indices in the table of rows of a part."""
     if isinstance(of_part, slice):
         return (of_part.start + rows).astype(np.int32)
     return of_part[rows]
 
 
 def join_collected(results):
-    """The rows of several parts."""
+    """Concatenate the collected rows of several parts."""
     columns, y, counts, weights, row_indices = zip(*results, strict=True)
 
     def join(some):
@@ -148,17 +148,17 @@ def join_collected(results):
 
 
 def whole(parts):
-    """Codes of all rows of some parts, column by column."""
+    """Return the codes of all rows of some parts, column by column."""
     return join_columns([part.columns for part in parts])
 
 
 def join_columns(results):
-    """Columns of several parts, one part after the other."""
+    """Concatenate the columns of several parts."""
     return [joined(codes) for codes in zip(*results, strict=True)]
 
 
 def joined(arrays):
-    """One array after the other; without a copy if there is one."""
+    """Concatenate arrays; without a copy if there is only one."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
@@ -202,11 +202,11 @@ def _weigh(nodes, sampled):
 
 
 CACHE_LINE = 64  # bytes
-AT_ONCE = 1 << 20  # bytes written at a time where a system has no better way
+AT_ONCE = 1 << 20  # bytes written at a time on systems without posix_fallocate
 
 
 def make_arrays(lengths, dtypes, folder):
-    """Make arrays in one block of memory, or in an unnamed file of full size."""
+    """Create arrays in one block of memory, or in an unnamed file of full size."""
     sizes = [
         n * np.dtype(dtype).itemsize for n, dtype in zip(lengths, dtypes, strict=True)
     ]

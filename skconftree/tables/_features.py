@@ -116,10 +116,6 @@ def _separates_rows(codes, weight):
     return 2 * alone > weight.sum()
 
 
-def _never():
-    return False
-
-
 def sort_categories(values, name):
     """Sort the categories of a column, with the missing one last."""
     missing = [MISSING] if MISSING in values else []
@@ -316,7 +312,7 @@ class Features:
             if dictionary is not known.dictionaries[j]:
                 separates_rows = partial(_separates_rows, row_codes, weights)
                 dictionary = dictionary.within_limits(
-                    _never if in_order else separates_rows
+                    (lambda: False) if in_order else separates_rows
                 )
                 if dictionary.abandoned:
                     matrix[:, j] = 0.0

@@ -270,33 +270,21 @@ def _read_numbers(X, caller):
             refuse_sparse(X)
         if isinstance(error, OverflowError):
             raise ValueError("X has a number that is too large for float32.") from error
-        if isinstance(error, TypeError) and _has_value(X, _is_dictionary):
+        values = np.asarray(X, dtype=object).flat
+        if isinstance(error, TypeError) and any(isinstance(v, dict) for v in values):
             raise TypeError(
                 f"{error}. Convert rows that are dictionaries with "
                 "pandas.DataFrame(X), or use skconftree.evaluation.OneByOne to learn "
                 "them one by one."
             ) from error
-        if library is None and _has_value(X, _is_text):
+        is_text = (isinstance(v, str) and not is_number(v) for v in values)
+        if library is None and any(is_text):
             raise ValueError(
                 f"X has strings ({error}). List the nominal columns in "
                 "categorical_features, or pass a frame with suitable dtypes "
                 "(set_output(transform='pandas') of earlier steps of a pipeline)."
             ) from error
         raise
-
-
-def _has_value(X, is_one):
-    # Whether a table that cannot be read has such a value.
-    values = np.asarray(X, dtype=object)
-    return any(is_one(value) for value in values.flat)
-
-
-def _is_dictionary(value):
-    return isinstance(value, dict)
-
-
-def _is_text(value):
-    return isinstance(value, str) and not is_number(value)
 
 
 def _is_finite(X, caller, names):

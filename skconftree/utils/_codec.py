@@ -125,10 +125,6 @@ def from_json(value, arrays=()):
     raise ValueError("a value has an unknown tag")
 
 
-def _dict(arrays, pairs):
-    return {from_json(key, arrays): from_json(part, arrays) for key, part in pairs}
-
-
 def _array(arrays, index):
     if type(index) is list:
         return np.array(from_json(index, arrays))
@@ -175,7 +171,9 @@ def _named(arrays, name):
 READERS = {  # by the tag, which is the first key of an object
     "float": lambda arrays, text: float(text),
     "tuple": lambda arrays, parts: tuple(from_json(parts, arrays)),
-    "dict": _dict,
+    "dict": lambda arrays, pairs: {
+        from_json(key, arrays): from_json(part, arrays) for key, part in pairs
+    },
     "array": _array,
     "bytes": _bytes,
     "scalar": _scalar,

@@ -134,11 +134,11 @@ def test_rows_that_cannot_be_used_are_left_out(model, tmp_path, capsys):
     rows = made_rows(60, 6)
     strange = [(0.5, "curly", "cat"), (0.1, "rough", "")]
     path = write(tmp_path / "new.csv", [*rows, *strange])
-    assert "--skip-missing leaves them out" in error(capsys, model, path)
+    assert "--skip-missing ignores them" in error(capsys, model, path)
     out, err = run(capsys, model, path, "--skip-missing")
     assert ": 60 labeled rows\n" in out
-    assert "1 row with categories that the model has not seen left out" in err
-    assert "1 row without a value of the target 'kind' left out" in err
+    assert "ignored 1 row with categories that the model has not seen" in err
+    assert "ignored 1 row without a value of the target 'kind'" in err
 
 
 def test_training_rows_are_noted(model, tmp_path, capsys):

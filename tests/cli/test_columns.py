@@ -127,7 +127,7 @@ def test_columns_that_name_rows_are_left_out(tmp_path, capsys):
     fit = ["fit", str(table), "--target", "kind", "--folds", "2", "--json", str(report)]
     assert main(fit) == 0
     out, err = capsys.readouterr()
-    assert "note: column 'name' is left out: more than half of the rows" in err
+    assert "note: column 'name' is ignored: more than half of the rows" in err
     assert err.count("note:") == 1
     assert "5,000 rows, 1 column," in out
     assert json.loads(report.read_text())["data"]["features"] == ["size"]

@@ -430,7 +430,7 @@ def test_texts_for_missing_values_are_not_labels(run, write, tmp_path, word):
     assert "144 rows, 1 column, 2 classes" in fit(run, path, skip).out
     assert "144 rows" in run("stream", path, "--target", "answer", skip).out
     result = fit(run, path, skip, "--test", path)
-    assert "t.csv: 1 row without a value of the target 'answer' left out" in result.err
+    assert "t.csv: ignored 1 row without a value of the target 'answer'" in result.err
     assert "\n144 rows: accuracy" in result.out
     sound = write({"amount": AMOUNTS, "answer": ANSWERS}, name="sound.csv")
     assert expected in fit(run, sound, "--test", path, code=1).err

@@ -230,7 +230,7 @@ def test_columns_that_label_wrote_are_left_out(folder, monkeypatch, capsys):
     before = Path("pool.labeled.csv").read_bytes()
     assert main(["label", "pool.labeled.csv", "--answers", "new", *of_tree]) == 0
     note = "'predicted', 'probability of no', 'probability of yes', 'labeled by', "
-    note = f"are left out: {note}'labeled at'"
+    note = f"wrote: {note}'labeled at'"
     assert note in capsys.readouterr().err
     assert Path("pool.labeled.csv").read_bytes() == before
     with open("pool.labeled.labeled.csv", newline="") as file:
@@ -244,12 +244,12 @@ def test_columns_that_label_wrote_are_left_out(folder, monkeypatch, capsys):
         assert found["data"]["features"] == ["a", "b"]
 
 
-def test_columns_that_predict_wrote_are_left_out(folder, capsys):
+def test_columns_that_predict_wrote_are_ignored(folder, capsys):
     assert main([*COMMANDS["predict"], "--keep", "all", "--output", "p.csv"]) == 0
     argv = ["fit", "p.csv", *COMMANDS["fit"][2:], "--json", "found.json"]
     assert main(argv) == 0
     told = capsys.readouterr().err
-    assert "are left out: 'predicted y', 'probability'" in told
+    assert "wrote: 'predicted y', 'probability'" in told
     found = json.loads(Path("found.json").read_text())
     assert found["data"]["features"] == ["a", "b"]
     assert main([*COMMANDS["predict"], "--proba", "--output", "p.csv"]) == 0

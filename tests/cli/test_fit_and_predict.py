@@ -416,7 +416,7 @@ def test_rows_without_a_label_are_counted_with_a_remedy(table, rows, capsys):
     assert "has no value in row 3 (3 rows of 300 in all); --skip-missing" in err
     found = told(capsys, *argv, "--skip-missing")
     assert "297 rows" in found.out
-    assert "3 rows without a value of the target 'kind' left out" in found.err
+    assert "ignored 3 rows without a value of the target 'kind'" in found.err
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_dates_with_one_possible_order_are_read_with_a_note(write, run, order):
             assert f"the {which} first, as no other order fits" in result.err
     assert "--nominal when makes categories" in fitted(run, path).err
     err = fitted(run, path, "--nominal", "when").err
-    assert "column 'when' is left out: more than half of the rows" in err
+    assert "column 'when' is ignored: more than half of the rows" in err
 
 
 def test_dates_of_which_both_orders_fit_wait_for_an_answer(write, run):
@@ -316,7 +316,7 @@ def test_too_many_categories_come_with_a_remedy(write, run):
     groups = [f"g{i // 2}" for i in range(2 * n)]
     path = write({"group": groups, "answer": ["yes", "no"] * n})
     err = run("fit", path, "--target", "answer", *FAST, code=1).err
-    assert "leave it out by --drop group, or group rare categories" in err
+    assert "exclude it by --drop group, or group rare categories" in err
 
 
 def test_a_table_without_a_header_is_doubted(write, run, columns, tmp_path):

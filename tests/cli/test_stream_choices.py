@@ -59,7 +59,7 @@ def test_columns_and_rows_are_left_out(table, tmp_path, delay, size, capsys):
     for name in ("n_rows", "n_tested", "accuracy", "no_change_accuracy", "n_leaves"):
         assert found["figures"][name] == pytest.approx(getattr(want, name))
     assert found["data"]["features"] == NAMES
-    note = f"{MISSING.sum()} rows without a value of the target 'kind' left out"
+    note = f"ignored {MISSING.sum()} rows without a value of the target 'kind'"
     assert note in found["data"]["notes"]
     told = capsys.readouterr().out
     assert ("Each label arrived 40 rows after its row." in told) == bool(delay)
@@ -87,7 +87,7 @@ def test_a_run_goes_on_where_rows_were_left_out(tmp_path, delay):
 
 def test_a_missing_label_says_what_helps(table, capsys):
     assert run(table) != 0
-    assert "--skip-missing leaves such rows out" in capsys.readouterr().err
+    assert "--skip-missing ignores such rows" in capsys.readouterr().err
 
 
 def test_settings_that_cannot_learn_streams_are_one_line(table, capsys):

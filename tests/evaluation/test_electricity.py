@@ -32,7 +32,8 @@ def test_baselines_of_electricity_are_those_of_the_guide():
     *_, last = iter_prequential(Silent(), np.zeros((len(y), 1)), y)
     text = " ".join(GUIDE.read_text(encoding="utf-8").split())
     assert (
-        f"repeating the label before is right in {100 * last.no_change_accuracy:.2f}% "
+        "repeating the previous label is right in "
+        f"{100 * last.no_change_accuracy:.2f}% "
         f"of its {last.n_rows:,} rows, while the more frequent class makes up "
         f"{100 * max(np.mean(y == label) for label in np.unique(y)):.1f}%"
     ) in text

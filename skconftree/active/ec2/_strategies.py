@@ -349,14 +349,10 @@ class EC2Sampling(SamplingStrategy):
             return context.costs
         return check_costs(self.costs, len(context.codes))[context.candidates]
 
-    def _grouping(self):
-        if not self.clustered:
-            return False
-        return True if self.clusterer is None else self.clusterer
-
     def _hypotheses(self, context, model=None):
         model = context.estimator if model is None else model
-        return Hypotheses(model, context.X, self._grouping())
+        clusterer = True if self.clusterer is None else self.clusterer
+        return Hypotheses(model, context.X, self.clustered and clusterer)
 
     def _key(self):
         return self, self.pure, self.clustered, id(self.clusterer), self.on_exhausted

@@ -439,9 +439,6 @@ class _Api:
         self.session.skip(row)
         return _note(f"Row {row}: skipped.")
 
-    def _undo(self, request):
-        return _note(f"Row {self.session.undo()}: label withdrawn.")
-
     def _relabel(self, request):
         label = None if request.get("label") is None else self._label(request)
         row = self._row(request)
@@ -450,9 +447,6 @@ class _Api:
 
     def _why(self, request):
         return _note("\n".join(self.session.why()))
-
-    def _quit(self, request):
-        return {"quit": True}
 
     def _label(self, request):
         index, labels = request.get("label"), self.session.labels
@@ -521,8 +515,8 @@ def _note(text):
 ACTS = {
     "answer": _Api._answer,
     "skip": _Api._skip,
-    "undo": _Api._undo,
+    "undo": lambda api, _: _note(f"Row {api.session.undo()}: label withdrawn."),
     "relabel": _Api._relabel,
     "why": _Api._why,
-    "quit": _Api._quit,
+    "quit": lambda api, _: {"quit": True},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ._decisions import Account
 
 
+@dataclass(eq=False, repr=False)
 class StreamContext:
     """Rows of a stream to decide on, and the state of the learner.
 
@@ -49,26 +51,17 @@ class StreamContext:
     ...         return context.certainty[i] < 0.8
     """
 
-    def __init__(
-        self,
-        estimator: Estimator | None,
-        X: TableLike,
-        n_classes: int,
-        first: int,
-        seed: int,
-        leaves: LeafLabels,
-        budget: Account,
-        stop: bool,
-    ) -> None:
-        self.estimator = estimator
-        self.X = X
-        self.n_rows = X.shape[0]
-        self.n_classes = n_classes
-        self.first = first
-        self.seed = seed
-        self.leaves = leaves
-        self.budget = budget
-        self.stop = stop
+    estimator: Estimator | None
+    X: TableLike
+    n_classes: int
+    first: int
+    seed: int
+    leaves: LeafLabels
+    budget: Account
+    stop: bool
+
+    def __post_init__(self):
+        self.n_rows = self.X.shape[0]
 
     @cached_property
     def proba(self):

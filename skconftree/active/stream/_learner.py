@@ -101,13 +101,14 @@ def compare(predictions, asked, y):
     predicted, true = predictions[known], y[known]
     pairs = zip(predicted, true, strict=True)
     right = np.array([one == other for one, other in pairs], dtype=bool)
-    said = np.array([one == rare for one in predicted], dtype=bool)
-    there = true == rare
-    f1 = 2.0 * (said & there).sum() / max(said.sum() + there.sum(), 1)
+    predicts_rare = np.array([label == rare for label in predicted], dtype=bool)
+    is_rare = true == rare
+    n_both = (predicts_rare & is_rare).sum()
+    f1 = 2.0 * n_both / max(predicts_rare.sum() + is_rare.sum(), 1)
     return StreamRun(predictions, asked, float(right.mean()), float(f1), n_unpredicted)
 
 
-LOOKAHEAD = 512  # rows that are decided on at once at most, as each label changes much
+LOOKAHEAD = 512  # maximal number of rows decided on at once
 
 
 @suggests_parameters()
@@ -236,7 +237,7 @@ class StreamActiveLearner(
     random_state: Seed = None
 
     def _start(self):
-        # Before the first row: everything that is decided once.
+        # Validate the parameters and initialize the state, before the first row.
         absent = absence_error(self.estimator, "partial_fit", "predict")
         if absent is not None:
             raise InvalidParameterError(
@@ -276,7 +277,7 @@ class StreamActiveLearner(
         self._detector = None if detector is None else detector.kernel()
         self._background = None
         self._n_drifts = self._n_taught = 0
-        self._pending = NO_LABEL  # of rows whose labels are awaited: random branch?
+        self._pending = NO_LABEL  # per queried label: whether it was drawn at random
 
     @learns
     def query(self, X: TableLike) -> NDArray[np.bool_]:
@@ -307,7 +308,7 @@ class StreamActiveLearner(
             asked, _, other._pending = other._decide(X, stop=False)
         else:
             if X.shape[0] == 1 and self._learns_inplace():
-                self._learn_unqueried()  # whatever becomes of the row at hand
+                self._learn_unqueried()  # also if this call fails
                 other._unqueried = None
             else:
                 other._copy_models()
@@ -325,7 +326,7 @@ class StreamActiveLearner(
         return getattr(self.estimator, "learns_unlabeled", False)
 
     def _check_rows(self, X):
-        # Before the first of them is learned; not every strategy looks at values.
+        # Validate the rows before the first one is learned.
         if hasattr(self, "estimator_") and X.shape[0]:
             self.estimator_.predict(X)
         elif X.shape[0]:
@@ -499,11 +500,11 @@ class StreamActiveLearner(
                 first = take(block, np.arange(done))
                 predictions[at : at + done] = self.estimator_.predict(first)
             at += done
-            bought = bool(found[done - 1])
-            # as far as decisions reach before a label changes the model
-            ahead = max(2 * done if bought else 2 * ahead, 16)
+            is_queried = bool(found[done - 1])
+            # about as many rows as are decided on before a label changes the model
+            ahead = max(2 * done if is_queried else 2 * ahead, 16)
             ahead = min(ahead, LOOKAHEAD)
-            if bought:
+            if is_queried:
                 asked[at - 1] = True
                 row, label = take(X, np.array([at - 1])), y[at - 1 : at]
                 self._check_known(label)
