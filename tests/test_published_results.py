@@ -206,12 +206,14 @@ def test_trees_of_streams_have_the_stored_accuracy(method, criterion, study):
     assert abs(found - mean) < 3 * deviation
 
 
-ON_BUDGET = {  # strategies of `paper-c-active-values.csv`
+ON_BUDGET = {  # strategies of `paper-c-active-values.csv`, and how they are printed
     "random": '"random"',
     "variable_uncertainty": '"variable_uncertainty"',
     "random_variable_uncertainty": '"random_variable_uncertainty"',
     "selective_sampling": '"selective_sampling"',
+    "split": "SplitSampling(n_accounts=1)",
     "conf_tree": 'StreamActiveLearner(tree, strategy="conf_tree", budget=...)',
+    "split_conf_tree": 'SplitConfTreeSampling(nu=..., n_accounts=1), drift="ddm"',
 }
 
 
@@ -219,10 +221,13 @@ ON_BUDGET = {  # strategies of `paper-c-active-values.csv`
 def test_strategies_of_streams_have_the_stored_accuracy(strategy, study):
     """With a fifth of the labels, on four of the ten stored parts of electricity."""
     script = study("paper_c_active")
-    printed(ON_BUDGET[strategy])
+    setting = printed(ON_BUDGET[strategy])
     learner = printed_call("de_rosa_cesa_bianchi_2017", "StreamActiveLearner")
     (c, *_) = stored("paper-c-active-tuned", "c", stream="electricity")
     learner.set_params(estimator=script.c_tree(c), strategy=strategy)
+    if strategy.startswith("split"):
+        call = setting.partition(", drift")[0].replace("nu=..., ", "")
+        learner.set_params(strategy=eval(call, NAMES.copy()), drift="ddm")
     X, y, _ = importlib.import_module("common.data").encoded("elec", folder())
     found = []
     for place in range(0, 10, 3):
