@@ -172,7 +172,7 @@ def _labels(texts, options, n_rows):
             len(choice),
             len(known),
             options.target,
-            "; if they are classes all the same, list them by --labels",
+            "; if they are classes nevertheless, list them by --labels",
         )
     if options.labels:
         unknown = [label for label in known.values() if label not in options.labels]

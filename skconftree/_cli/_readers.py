@@ -834,8 +834,8 @@ class ParquetStream:
                 if content in ("texts", "categories") or reading is None:
                     texts = self._texts(batch, index)
                     # generators, because many rows may share a long text
-                    told = ("-" if one is None else f"+{one}" for one in texts)
-                    parts = (one.encode() for one in told)
+                    marked = ("-" if one is None else f"+{one}" for one in texts)
+                    parts = (one.encode() for one in marked)
                 if reading is None:
                     column = np.empty(len(batch), dtype=object)
                     column[:] = texts

@@ -108,7 +108,7 @@ def collect_labels(options):
         len(Labels(first_rows, options.target).classes),
         stream.n_rows,
         options.target,
-        "; if they are classes all the same, list them by --classes",
+        "; if they are classes nevertheless, list them by --classes",
     )
     return first_rows
 
