@@ -24,7 +24,7 @@ cdef enum Correction:
 
 
 cdef class Chi2Kernel(Bound):
-    """Splits iff the (corrected) p-value is at most delta."""
+    """Compiled decision: splits iff the (corrected) p-value is at most delta."""
 
     cdef float64_t delta
     cdef Correction correction
@@ -40,6 +40,7 @@ cdef class Chi2Kernel(Bound):
         )
         self.fisher = POINT if fisher == "point" else FREEMAN_HALTON
         self.work = Contingency(exact=True)
+        # features then compete by rank(), the corrected p-value of their best split
         self.ranks_attributes = self.correction != NO_CORRECTION
 
     def reserve(self, intp_t n_classes, intp_t n_outcomes):
@@ -63,7 +64,7 @@ cdef class Chi2Kernel(Bound):
     ) noexcept nogil:
         cdef float64_t p = exp(self.rank(stats, child_counts, r, INFINITY))
         if self.correction != NO_CORRECTION:
-            p *= stats.n_varying
+            p *= stats.n_varying    # features that have candidate splits
         evidence.statistic = 1.0 if p > 1.0 else p
         return evidence.statistic <= self.delta
 
@@ -134,9 +135,9 @@ class Chi2Bound(BaseBound):
 
     criteria = ("entropy", "gini", "kearns_mansour")
     statistic_name = "p-value"
-    judges_alone = True
-    counts_handed_rows = True
-    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
+    judges_alone = True  # other candidate splits matter by their number only
+    counts_handed_rows = True  # stored inherited rows of a leaf count as evidence
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="right")],
         "correction": [StrOptions({"attributes", "tests"}), None],

@@ -1,4 +1,4 @@
-"""EC2 score and the stopping rule of EC2 feature-selection trees."""
+"""Equivalence class edge cutting (EC2): its score, and the stopping rule of EC2 trees."""
 
 from libc.math cimport expm1, fmax, log1p
 
@@ -48,7 +48,8 @@ cdef float64_t edges_cut(
 
 
 cdef float64_t uniform_beta(float64_t alpha, float64_t outcomes) noexcept nogil:
-    # Probability that two hypotheses with different outcomes seem to agree, due to noise.
+    # Probability that two rows with different outcomes are observed with equal outcomes, due
+    # to noise.
     return (
         alpha
         * (2.0 * outcomes - outcomes * alpha - 2.0)
@@ -157,7 +158,7 @@ cdef float64_t stopping_confidence(
 
 
 cdef class EC2Kernel(Bound):
-    """Splits unless noise explains the edges cut, by the stopping rule."""
+    """Compiled decision: splits unless noise explains the edges cut."""
 
     cdef float64_t min_confidence
     cdef Rule rule
@@ -185,10 +186,11 @@ cdef class EC2Kernel(Bound):
 class EC2Bound(BaseBound):
     """Split rule of EC2 trees: stop if label noise could explain the edges cut.
 
-    This is the stopping rule of EC2 feature-selection trees [1]_. An edge joins two
-    rows of different classes, and a split cuts the edges between its outcomes. Noisy
-    splits further up the path have cut some edges by mistake. The node is split only if
-    the new split cuts more edges than those, with enough confidence.
+    This is the stopping rule of trees for feature selection by equivalence class edge
+    cutting (EC2) [1]_. An edge joins two rows of different classes, and a split cuts
+    the edges between its outcomes. Noisy splits further up the path have cut some edges
+    by mistake. The node is split only if the new split cuts more edges than those, with
+    enough confidence.
 
     The confidence is a score, not a probability: edges share rows, so the inequality
     behind it does not hold for them. A split that merely halves a node also cuts many
@@ -270,7 +272,7 @@ class EC2Bound(BaseBound):
 
     criteria = ("ec2",)
     delta_parameter = "confidence"
-    levels = (0.999, 0.95, 0.5, 0.3, 0.1)
+    levels = (0.999, 0.95, 0.5, 0.3, 0.1)  # of confidence, for param_grid
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0, 1, closed="both")],
         "noise": [Interval(Real, 0, 1, closed="left")],

@@ -1,4 +1,7 @@
-"""Linear classifiers that estimate their uncertainty."""
+"""Linear classifiers that estimate their uncertainty.
+
+OASIS (online, active, semi-supervised) is a Bayesian classifier with a particle filter.
+"""
 
 from ._oasis import OASISClassifier
 

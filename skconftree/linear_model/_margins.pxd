@@ -1,7 +1,7 @@
-# Margins w.x of hyperplanes at rows, and exponentials, in loops that compilers
-# vectorize.
+# Margins w.x of particles at rows, and exponentials, in loops that compilers vectorize.
+# The particles of a particle filter are sampled hyperplanes w.
 #
-# Coordinates are stored feature by feature: those of neighboring planes are contiguous.
+# Coordinates are stored feature by feature: those of neighboring particles are contiguous.
 
 cimport cython
 from libc.string cimport memcpy
@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
 cdef enum:
-    BLOCK = 256         # planes whose margins fit into the L1 cache
+    BLOCK = 256         # particles whose margins fit into the L1 cache
 
 
 cdef inline float64_t bounded(float64_t x) noexcept nogil:

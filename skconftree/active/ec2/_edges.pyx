@@ -1,8 +1,9 @@
-"""Weight of the edges between hypotheses that tests are expected to cut.
+"""EC2 scores: weight of the edges between hypotheses that tests are expected to cut.
 
-An edge joins two hypotheses of different groups; its weight is the product of their
+EC2 is equivalence class edge cutting. A test is a query, and its outcome a label. An
+edge joins two hypotheses of different groups; its weight is the product of their
 weights. The outcome of a test removes the hypotheses that predicted another outcome,
-with their edges.
+with their edges; the remaining hypotheses are alive.
 """
 
 import numpy as np
@@ -122,23 +123,23 @@ cdef class Edges:
         cdef intp_t K = self.n_outcomes
         cdef float64_t* other_groups = scratch           # weight of groups before
         cdef float64_t* left = scratch + n * K      # edges left by an outcome
-        cdef const int16_t* foreseen
+        cdef const int16_t* predicted
         cdef float64_t w
         cdef intp_t g, i, j, p, z
         for p in range(2 * n * K):
             scratch[p] = 0.0
         for g in range(self.starts.shape[0] - 1):
             for i in range(self.starts[g], self.starts[g + 1]):
-                foreseen = &self.outcomes[self.order[i], 0]
+                predicted = &self.outcomes[self.order[i], 0]
                 w = self.weight[i]
                 for j in range(n):
-                    p = j * K + foreseen[tests[j]]
+                    p = j * K + predicted[tests[j]]
                     left[p] += w * other_groups[p]
             for i in range(self.starts[g], self.starts[g + 1]):
-                foreseen = &self.outcomes[self.order[i], 0]
+                predicted = &self.outcomes[self.order[i], 0]
                 w = self.weight[i]
                 for j in range(n):
-                    other_groups[j * K + foreseen[tests[j]]] += w
+                    other_groups[j * K + predicted[tests[j]]] += w
         for j in range(n):
             out[j] = 0.0
             for z in range(K):
@@ -154,7 +155,7 @@ cdef class Edges:
         # those in group g. Returns the number of tests that are scored, at most n.
         cdef intp_t run_length = length_of_run(tests, n)
         cdef bint contiguous = run_length >= RUN
-        cdef const int16_t* foreseen
+        cdef const int16_t* predicted
         cdef int32_t* target
         cdef int32_t w
         cdef float64_t a, b, left_0, left_1
@@ -176,14 +177,14 @@ cdef class Edges:
             for i in range(self.starts[g], self.starts[g + 1]):
                 w = <int32_t> self.weight[i]
                 total += w
-                foreseen = &self.outcomes[self.order[i], 0]
+                predicted = &self.outcomes[self.order[i], 0]
                 if contiguous:
-                    foreseen += tests[0]
+                    predicted += tests[0]
                     for j in range(n):
-                        target[j] += w * foreseen[j]
+                        target[j] += w * predicted[j]
                 else:
                     for j in range(n):
-                        target[j] += w * foreseen[tests[j]]
+                        target[j] += w * predicted[tests[j]]
             if target == of.group_weight:
                 for j in range(n):
                     a = of.group_weight[j]

@@ -42,8 +42,9 @@ def add_ncm_votes(
 ):
     """Add the class proportions of the leaf of each row in each tree to `out`.
 
-    They equal those of `value` bit for bit. That array is not used because it is as
-    large as the counts and mostly zeros: few classes reach a leaf.
+    They equal those of `NCMTree.value`, the class proportions of all nodes, bit for
+    bit. That array is not used because it is as large as the counts and mostly zeros:
+    few classes reach a leaf.
     """
     cdef intp_t K = out.shape[1]
     cdef NCMTree tree
@@ -96,7 +97,7 @@ def add_ncm_votes_of_many(
 cdef class LeafShares:
     """Nonzero class proportions of the leaves of a tree."""
 
-    cdef Arena arena
+    cdef Arena arena            # owns the arrays
     cdef readonly NCMTree tree
     cdef intp_t* starts         # [node_count + 1] first entry of each node
     cdef label_t* classes
@@ -126,11 +127,11 @@ cdef class LeafShares:
                 self.shares = <float64_t*> self.arena.resize(
                     self.shares, capacity, sizeof(float64_t)
                 )
-            n += self._use_arrays(tree, node, self.classes + n, self.shares + n)
+            n += self._fill_leaf(tree, node, self.classes + n, self.shares + n)
         self.starts[tree.node_count] = n
         return 0
 
-    cdef intp_t _use_arrays(
+    cdef intp_t _fill_leaf(
         self, NCMTree tree, intp_t leaf, label_t* classes, float64_t* shares
     ) noexcept nogil:
         # Branchless, because zeros follow no pattern that a processor could predict.
@@ -345,7 +346,7 @@ cdef class IntegerMeans(IntegerVectors):
     ) noexcept nogil:
         # Partition the rows of a node by child; returns the start of the second
         # child's.
-        cdef const uint8_t* sides = self.tree.sides
+        cdef const uint8_t* sides = self.tree.sides     # child of each mean, 0 or 1
         cdef intp_t n_first = arrived.start
         cdef intp_t n_second = 0
         cdef intp_t i, side

@@ -43,7 +43,8 @@ cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, uint32_t* scratch,
 ) noexcept nogil
-# Entries of which none is new, without or with codes.
+# Entries of which none is new: rows in the order of the table, without or with codes. The code
+# of an entry is the rank of its value among those of the column.
 cdef intp_t partition_rows(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil

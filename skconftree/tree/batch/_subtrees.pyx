@@ -13,15 +13,16 @@ from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 
-# Workers: the threads that grow one tree. Each has a splitter with its own kernels and
-# scratch memory. The sources share the arrays of the rows.
+# Workers: the threads that grow one tree. Each has a splitter, which finds the best split of a
+# node, with its own kernels (the compiled criterion and bound) and scratch memory. The source
+# of a splitter reads the rows of the node. The sources share the arrays of the rows.
 #
 # In large nodes the workers share the columns: SharedSplitter lets them scan the features,
 # SharedSource lets them divide the columns. The scan of a feature does not depend on earlier
 # scans, and features are compared in ascending order. The tree is therefore the same as that
 # of a single thread. Scans that depend on each other are not shared: the number of sampled
-# features depends on how many are constant, evidence is summed in order, and interval
-# bounds discard candidates that are worse than an earlier one.
+# features depends on how many are constant, the evidence of candidates (evidence bounds) is
+# summed in order, and interval bounds discard candidates that are worse than an earlier one.
 #
 # Subtrees lets the workers grow the subtrees below smaller nodes.
 
@@ -211,7 +212,7 @@ cdef class Subtrees(Helpers):
 
     Nodes with fewer than `min_task_values` values are grown immediately. Without builders,
     the workers only scan and divide the columns of large nodes. Look-ahead needs a second
-    object for the trials.
+    object for its trial trees, which are grown to estimate the cost of a candidate split.
     """
 
     cdef Workers workers
@@ -288,7 +289,7 @@ cdef class Subtrees(Helpers):
     def _grow(self, intp_t worker, intp_t part):
         cdef intp_t leaf = self.order[part]
         cdef Builder builder = self.builders[worker]
-        cdef Tree before = builder.tree     # for trials
+        cdef Tree before = builder.tree     # a builder of trial trees keeps its own
         cdef Tree tree = empty_copy(self.top_tree, min(self._rows_of(leaf) // 4, INITIAL_CAPACITY))
         cdef const Candidate* root = &self.leaves[leaf]
         builder.tree = tree
@@ -300,9 +301,9 @@ cdef class Subtrees(Helpers):
 
 cdef Tree empty_copy(Tree tree, intp_t capacity):
     # A tree without nodes that has the same arrays.
-    cdef Tree made = type(tree)(*tree._arguments())
-    made.reserve(capacity)
-    return made
+    cdef Tree empty = type(tree)(*tree._arguments())
+    empty.reserve(capacity)
+    return empty
 
 
 cdef Tree join_trees(Tree top_tree, dict below):
@@ -370,6 +371,7 @@ cdef intp_t add_node(Tree target, intp_t parent, Tree tree, intp_t node) noexcep
 
 
 cdef inline void copy_reason(Tree target, intp_t target_node, Tree tree, intp_t node) noexcept:
+    # `stops` has the reason why each leaf is one, and the split that was rejected.
     if target.stops != NULL:
         target.stops[target_node] = tree.stops[node]
 
@@ -377,7 +379,8 @@ cdef inline void copy_reason(Tree target, intp_t target_node, Tree tree, intp_t 
 cdef int copy_split(
     Tree target, intp_t target_node, Tree tree, intp_t node, intp_t split
 ) except -1:
-    # The children are added next.
+    # The children are added next. `child_of_code` has the child of each category; `first` is the
+    # start of this split's part of it, negative if the feature is numeric.
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_codes = tree.branching[node].n_codes
     tree._copy_evidence(target, split)

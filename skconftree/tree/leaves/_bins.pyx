@@ -76,7 +76,7 @@ cdef int bins_of_rows(
 ) except -1 nogil:
     # Cuts are midpoints of adjacent distinct values if these are few, else at quantiles
     # of the rows. n_codes[f] is the number of categories, -1 if numeric.
-    cdef Blocks scratch
+    cdef Blocks scratch     # arrays that are freed together
     cdef intp_t n_bins = 0
     cdef intp_t f, n
     cdef uint64_t* keys
@@ -197,28 +197,29 @@ cdef intp_t _cuts_of_sorted(
     const float32_t* column, const uint32_t* order, intp_t n, intp_t max_bins,
     float32_t* edges, uint8_t* discrete,
 ) noexcept nogil:
-    # Edges of sorted values, including the infinite one; returns their number. A small
+    # Edges of sorted values, including the infinite one; returns their number. An entry of
+    # `order` is 2 * row, plus 1 if the value differs from that of the entry before. A small
     # number of repeated values is assumed to be complete.
     cdef intp_t n_values = 1
     cdef intp_t n_edges = 0
-    cdef intp_t i, due
+    cdef intp_t i, quantile
     cdef float32_t below
     for i in range(1, n):
         n_values += order[i] & 1
     discrete[0] = n_values <= max_bins and 2 * n_values <= n
-    due = 0
+    quantile = 0
     for i in range(1, n):
         if not order[i] & 1:
             continue
         # with few values every gap is a cut, else the first gap after each quantile
-        if n_values <= max_bins or i * max_bins >= (due + 1) * n:
+        if n_values <= max_bins or i * max_bins >= (quantile + 1) * n:
             below = column[order[i - 1] >> 1]
             edges[n_edges] = <float32_t> midpoint(below, column[order[i] >> 1])
             if edges[n_edges] >= column[order[i] >> 1]:
                 edges[n_edges] = below
             n_edges += 1
             if n_values > max_bins:
-                due = i * max_bins // n
+                quantile = i * max_bins // n
             if n_edges == max_bins - 1:
                 break
     edges[n_edges] = INFINITY
@@ -341,20 +342,20 @@ cdef intp_t _equal_cuts(
     intp_t begin, intp_t end, intp_t max_bins, float32_t* edges,
 ) noexcept nogil:
     cdef float64_t below = 0.0
-    cdef float64_t wanted, low, high
+    cdef float64_t target_mass, low, high
     cdef float32_t edge
     cdef intp_t n_edges = 0
-    cdef intp_t k = 1
+    cdef intp_t quantile = 1
     cdef intp_t b
     for b in range(begin, end):
         low = _low_end(parent, f, b)
         high = _high_end(parent, f, b)
-        while k < max_bins:
-            wanted = total * k / max_bins
-            if not (mass[b] > 0.0 and wanted <= below + mass[b]):
+        while quantile < max_bins:
+            target_mass = total * quantile / max_bins
+            if not (mass[b] > 0.0 and target_mass <= below + mass[b]):
                 break
-            edge = <float32_t> (low + (high - low) * ((wanted - below) / mass[b]))
-            k += 1
+            edge = <float32_t> (low + (high - low) * ((target_mass - below) / mass[b]))
+            quantile += 1
             if edge >= high and b == end - 1:
                 continue        # no values above
             if n_edges == 0 or edge > edges[n_edges - 1]:

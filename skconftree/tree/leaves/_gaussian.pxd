@@ -1,7 +1,9 @@
-# GAUSSIAN: a leaf stores the moments of each class, and counts categories.
+# GAUSSIAN: a leaf stores the moments (weight, mean, variance) of each feature and class, and
+# counts categories.
 #
-# The rows of a class are assumed to be normally distributed within their range. `extra`
-# is the range of each feature, [n_features, 2], once cuts are fixed.
+# The rows of a class are assumed to be normally distributed within their range.
+# `Leaf.extra` is the range of each feature, [n_features, 2], once the candidate thresholds
+# (cuts) are fixed.
 
 from skconftree.tree.leaves._contract cimport LeafMemory
 

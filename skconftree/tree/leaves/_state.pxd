@@ -1,4 +1,5 @@
-# Statistics as bytes, for pickles. Values are validated on reading.
+# Statistics of leaves as bytes, for pickles. Values are validated on reading; arrays that are
+# read belong to `blocks`, which frees them together.
 
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float64_t, intp_t

@@ -4,6 +4,12 @@ from skconftree.tree.split._split cimport Children, Cut
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint64_t
 
+# Terms of this file. A source (_scan.pxd) reads the rows of a node. It walks over the rows of a
+# feature in ascending order and emits candidates: it writes the counts of the left outcome into
+# the arrays of a Scan, which are passed to a reader in blocks. A walk may emit sums of
+# phi (Score.phi, _score.pxd) instead of class counts if the score is additive. The pool of
+# a node or an outcome is its weight with unlabeled rows or, if `by_volume`, its volume.
+
 # CategorySets: the candidate splits of a nominal feature, from the counts of its categories.
 #
 # A split with two outcomes is a set of categories that go left. The sets that are emitted
@@ -86,8 +92,8 @@ cdef class CategorySets:
     cdef bint _rank(self, intp_t ordering) noexcept nogil
 
 
-# CandidateSplits: the candidate splits of the features of a node, and the children of one of them,
-# for every kind of source.
+# CandidateSplits: the candidate splits of the features of a node, and the children of one of
+# them, for every kind of source.
 #
 # Missing values. If labeled rows of the node miss a value, the feature is walked twice
 # without those rows: first they go right, then left. The candidate "is the value missing?"

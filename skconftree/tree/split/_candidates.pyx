@@ -594,7 +594,7 @@ cdef void _count_sides(CandidateSplits candidates, intp_t feature, Cut cut) noex
     )
     children.missing_seen = any_missing and candidates.values.n_missing > 0.0
     _count_missing(candidates, any_missing, cut)
-    if candidates.source.right_is_rest:
+    if candidates.source.right_is_rest:     # only the left side has been counted
         for c in range(K):
             children.counts[K + c] = max(candidates.node.counts[c] - children.counts[c], 0.0)
     if candidates.node.by_volume:

@@ -85,12 +85,12 @@ cdef class ExaminedNode:
         self.stats.n_classes = K
         self.stats.counts = counts
         self.stats.n = self.n
-        self.stats.n_fresh = self.n
+        self.stats.n_fresh = self.n     # a growing leaf: only rows after its creation
         self.stats.pool = record.pool
         self.stats.time = self.time
         self.stats.n_attributes = self.n_features
-        self.stats.n_varying = 0
-        self.stats.n_attribute_tests = 0.0
+        self.stats.n_varying = 0        # features with candidates, set by the splitter
+        self.stats.n_attribute_tests = 0.0     # candidates of one feature
         self.stats.log_attribute_tests = 0.0
         self.stats.attempt = 1
         self.stats.depth = record.depth
@@ -163,7 +163,8 @@ cdef class ExaminedNode:
             self.scale(children.counts + z * K, children.scaled + z * K)
 
     cdef float64_t sum_reweighted(self, const float64_t* counts, float64_t n) noexcept nogil:
-        # Sum of reweighted counts. Additive walks have no counts, but no class weights either.
+        # Sum of reweighted counts, whose unweighted sum is n. Without class weights, `counts`
+        # may be unset: walks that update sums of Score.phi do not have them.
         cdef float64_t total = 0.0
         cdef intp_t c
         if self.class_weight == NULL:

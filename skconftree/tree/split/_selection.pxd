@@ -8,16 +8,24 @@ from skconftree.tree.split._split cimport Cut, CompetingSplit, Split
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
-# Selection: stores the best candidate splits of a node, one class for each kind of bound:
+# Selection: stores the best candidate splits of a node, one class for each kind of bound
+# (bounds/_contract.pxd):
 #
-#   BestSplits       no bound, races and tests: the best candidate, and the best ones of other
-#                   features, by the criterion
-#   SummedEvidence  evidence bounds: in addition, the evidence of all candidates
-#   Challengers     interval bounds: the candidate with the smallest cost
+#   BestSplits      no bound, race bounds and tests: the best candidate, and the best ones of
+#                   other features, by the criterion
+#   SummedEvidence  evidence bounds, which average a Bayes factor over all candidates: in
+#                   addition, the evidence of all candidates
+#   Challengers     interval bounds, which compare upper limits of the impurity: the candidate
+#                   with the smallest cost, which is this limit for its children
 #
-# Ties. A candidate replaces another only if it is better by more than tolerance_of(weight of the
-# node). Among equals, the lowest feature wins, then the lowest cut. Rounding and the order
+# Ties. A candidate replaces another only if it is better by more than tolerance_of(weight of
+# the node). Among equals, the lowest feature wins, then the lowest cut. Rounding and the order
 # of sums therefore decide nothing. If the bound ranks features, scores break ties of ranks.
+#
+# Two terms of criteria/_score.pxd. Additive scores depend on the class counts n_c of an outcome
+# only through its weight and the sum of phi(n_c); the walk over a feature can then update this
+# sum instead of the counts. The pool of a node or child is its weight with unlabeled rows, or
+# its volume.
 
 cdef inline float64_t tolerance_of(float64_t weight) noexcept nogil:
     return 1e-10 * weight
@@ -49,7 +57,7 @@ cdef class Selection(CandidateReader):
     cdef readonly Bound bound
     cdef Score bound_score          # None unless the bound scores candidates
     cdef Arena arena
-    cdef const float64_t* criterion_phi  # tables of phi, NULL where no walk is additive
+    cdef const float64_t* criterion_phi  # tables of phi, NULL if no walk is additive
     cdef const float64_t* bound_phi
     cdef bint criterion_squares     # phi is the square
     cdef bint bound_squares
@@ -128,4 +136,4 @@ cdef class SummedEvidence(BestSplits):
     cdef bint sums                  # in the scan that sums the evidence
     cdef float64_t peak             # smallest score of the node so far
     cdef float64_t reach            # scores further above it are negligible
-    cdef float64_t total            # log of the sum over attributes
+    cdef float64_t total            # log of the sum over features

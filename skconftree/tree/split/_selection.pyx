@@ -10,7 +10,7 @@ from skconftree.tree.split._scan cimport BLOCK
 from skconftree.tree.split._split cimport Children, precedes
 
 cdef enum:
-    PHI_LIMIT = 1048576       # entries of a table of phi
+    MAX_PHI_SIZE = 1048576    # entries of a table of phi
 
 
 cdef bint _is_square(const float64_t* phi, intp_t size) noexcept nogil:
@@ -56,7 +56,7 @@ cdef class Selection(CandidateReader):
         if self.own_scale and node.excludes_repeats:
             self.scaled_block = <float64_t*> self.arena.take(BLOCK * (K + 2), sizeof(float64_t))
         self._phi_tables = []
-        self.phi_size = min(largest_count + 1, PHI_LIMIT)
+        self.phi_size = min(largest_count + 1, MAX_PHI_SIZE)
         if not node.root.weighted and node.class_weight == NULL and not node.has_pool:
             self.criterion_phi = _additive_phi(self, criterion)
             if not node.rescales:
@@ -69,7 +69,7 @@ cdef class Selection(CandidateReader):
         self.criterion.begin(stats)
         if self.own_scale:
             self.bound_score.begin(&self.node.stats)
-        self.tolerance = tolerance_of(stats.n)
+        self.tolerance = tolerance_of(stats.n)     # on the scale of the criterion
         self.parent_score = self.criterion.node(stats.counts, stats.n)
         self.uses_phi_sums = True
 
@@ -90,6 +90,7 @@ cdef class Selection(CandidateReader):
             feature, candidates.phi != NULL and self.node.n < self.phi_size and self.uses_phi_sums
         )
         if candidates.is_nominal(feature):
+            # the candidates emitted represent this many sets of categories
             if candidates.sets.n_implied > 0.0 and best.n_tests > 0.0:
                 best.n_tests = candidates.sets.n_implied
                 best.log_tests = candidates.sets.log_implied
@@ -209,6 +210,7 @@ cdef class BestSplits(Selection):
         intp_t largest_count, bint compares_at_once=True,
     ):
         super().__init__(node, criterion, bound, largest_count, compares_at_once)
+        # walks may then leave out candidates that cannot be the best, see CandidateReader
         self.prunes = (
             criterion.concave and node.class_weight == NULL and not self.own_scale
             and not node.has_pool
@@ -482,7 +484,7 @@ cdef class Challengers(Selection):
 
     cdef void begin(self) noexcept nogil:
         Selection.begin(self)
-        # in the unit of costs: a volume may be much smaller than the weight of the rows
+        # in the unit of costs, the pool: a volume may be much smaller than the weight of rows
         self.tolerance = tolerance_of(self.node.stats.pool)
         self.in_second_scan = False
 
@@ -675,7 +677,7 @@ cdef class SummedEvidence(BestSplits):
         self.sums = True
         self.total = -INFINITY
         self.peak = INFINITY
-        self.reach = NEGLIGIBLE + log(self.node.n_repeated)
+        self.reach = NEGLIGIBLE + log(self.node.n_repeated)     # rows, counting repeats
 
     cdef void read(self, Scan scan) noexcept nogil:
         BestSplits.read(self, scan)

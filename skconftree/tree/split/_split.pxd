@@ -13,7 +13,8 @@ cdef struct Cut:
 
 
 cdef inline bint precedes(Cut a, Cut b) noexcept nogil:
-    # The order of the walks, which breaks ties: missing values go right first.
+    # The order in which candidates are emitted, which breaks ties: missing values go right
+    # first.
     if a.missing_left != b.missing_left:
         return b.missing_left
     return a.position < b.position
@@ -21,15 +22,15 @@ cdef inline bint precedes(Cut a, Cut b) noexcept nogil:
 
 # Split: the split selected at a node, the evidence for it, and its children.
 #
-# The arrays of the children belong to the splitter that returned the split. They are valid
-# until it counts the children of another one.
+# The arrays of the children belong to the splitter (_splitter.pxd) that returned the split.
+# They are valid until it counts the children of another one.
 
 cdef struct Children:
     # The children of one split.
     intp_t n_outcomes           # 2 unless every category has a branch
     float64_t* counts           # [n_outcomes, n_classes] unscaled
     float64_t* scaled           # [n_outcomes, n_classes] on another scale: scratch
-    float64_t* pool             # [n_outcomes] weight W
+    float64_t* pool             # [n_outcomes] weight with unlabeled rows, or volume
     intp_t* rows                # [n_outcomes] all rows, and
     intp_t* n_labeled           # [n_outcomes] labeled rows; of tables only
     bint missing_seen           # labeled rows of the node miss the value of the feature
@@ -51,7 +52,7 @@ cdef struct Split:
     intp_t rejected             # then the feature of the best candidate, which was rejected,
                                 # if the splitter explains this: threshold and evidence are
                                 # set too. Otherwise -1
-    intp_t reason               # then why there is none, a LeafReason
+    intp_t reason               # then why there is none, a LeafReason (_settings.pxd)
     Cut cut
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn
