@@ -63,8 +63,8 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-            Training rows. Numeric columns are converted to float32. Sparse tables must
-            be in CSR or CSC format, without NaN.
+            Training rows. Numeric columns are converted to float32. Sparse tables of
+            any format are converted to CSC, and must not contain NaN.
         y : array-like of shape (n_samples,)
             Class labels. The model has the classes that occur. If `partial_fit` is to
             learn further classes later, call it from the start with all `classes`.

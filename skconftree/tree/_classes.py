@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn import get_config
 
 from .._compat import _safe_indexing
@@ -569,6 +570,7 @@ class ConfidenceTreeClassifier(
             rows = self._model.rows_of_pool(row_indices)
             return self._model.schema.known(rows, type(self).__name__), row_indices
         pool = X_pool if hasattr(X_pool, "shape") else np.asarray(X_pool)
+        pool = pool.tocsr() if issparse(pool) else pool
         row_indices = check_row_indices(X, y, row_indices, pool.shape[0])
         return _safe_indexing(pool, row_indices), row_indices
 
