@@ -233,7 +233,7 @@ class ReadableTree:
     @reads
     def feature_importances_(self) -> Floats:
         """Share of each feature in the decrease of impurity."""
-        return self.tree_.feature_importances()
+        return self.tree_.compute_feature_importances()
 
     @reads
     def index_rows(self, X: TableLike) -> RowIndex:

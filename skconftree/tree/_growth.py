@@ -333,12 +333,12 @@ class TreeGrowth(NamedTuple):
         if (
             table.relative
             and bound is not None
-            and tree.node_count == 1 < tree.n_classes
+            and tree.node_count == 1 < tree.max_n_classes
             and total < UNEVEN * n_rows
         ):
             warn_of_no_split(n_rows, total)
         elif (
-            tree.node_count == 1 < tree.n_classes
+            tree.node_count == 1 < tree.max_n_classes
             and getattr(bound, "cautious", False)
             and bound.get_params()[bound.level_parameter]
             == type(bound)().get_params()[bound.level_parameter]

@@ -59,7 +59,7 @@ def check_parts(parts, owner):
     bound = parts["resolved"].bound
     checks = {
         "tree_": tree.node_count > 0,
-        "classes_": len(parts["classes"]) == tree.n_classes,
+        "classes_": len(parts["classes"]) == tree.max_n_classes,
         "n_features_in_": _has_columns(parts["schema"], tree),
         # splits have evidence if, and only if, there is a bound
         "bound_": tree.keeps_evidence == (bound is not None),
@@ -243,7 +243,7 @@ class TreeModel(Lockable):
             if self.predicts_by_bayes:
                 return self._bayes(rows)
             tree = self.grower.tree
-        return tree.value_of(find_leaves(tree, rows.X, rows.finite))
+        return tree.proba_of(find_leaves(tree, rows.X, rows.finite))
 
     def _bayes(self, rows):
         grower, finite = self.grower, rows.finite

@@ -100,7 +100,7 @@ def test_cost_complexity_is_that_of_scikit_learn(load, criterion, class_weight):
         here, there = list(preorder(tree.tree_)), list(preorder(theirs.tree_))
         assert_array_equal(tree.tree_.feature[here], theirs.tree_.feature[there])
         assert_array_equal(tree.tree_.threshold[here], theirs.tree_.threshold[there])
-        assert_array_equal(tree.tree_.value[here], theirs.tree_.value[there, 0])
+        assert_array_equal(tree.tree_.proba[here], theirs.tree_.value[there, 0])
         sizes.append(tree.get_n_leaves())
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 1
@@ -275,7 +275,7 @@ def test_impurity_after_raising():
     options = {"bound": None, "criterion": "gain_ratio", "min_samples_leaf": 2}
     tree = ConfidenceTreeClassifier(**options, pruning="c45").fit(X, y).tree_
     assert np.any(tree.feature[tree.feature >= 0])
-    share = tree.value
+    share = tree.proba
     entropy = -np.sum(share * np.log2(np.where(share > 0, share, 1)), axis=1)
     assert_allclose(tree.impurity, entropy, atol=1e-12)
 

@@ -165,7 +165,7 @@ def out_of_bag_proba(forest, model, X, finite):
     votes = np.zeros((n_rows, len(model.classes)))
     n_votes = np.zeros(n_rows)
     sampler, trees = model.sampler, [member.tree for member in model.trees]
-    values = [tree.value for tree in trees]
+    values = [tree.proba for tree in trees]
     for first in range(0, len(trees), TREES):
         some = slice(first, first + TREES)
         absent = [sampler.counts(first + i) == 0 for i in range(len(trees[some]))]

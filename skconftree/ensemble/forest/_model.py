@@ -179,7 +179,7 @@ class Voters:
                 by_bayes,
                 some,
                 [member.tree for member in some],
-                None if by_bayes else [member.tree.value for member in some],
+                None if by_bayes else [member.tree.proba for member in some],
             )
             for by_bayes, some in self.groups
         ]
@@ -199,7 +199,7 @@ class Voters:
                 add_votes(trees, values, X, finite, out)
                 continue
             else:
-                votes = values[0].take(trees[0].apply(X, finite), axis=0)
+                votes = values[0].take(trees[0]._leaves(X, finite), axis=0)
             if self.weights is not None:
                 votes *= self.weights[i]
             out += votes
@@ -350,7 +350,7 @@ class ForestModel:
         total = np.zeros(self.schema.n_features)
         split = [tree.tree for tree in self.trees if tree.tree.node_count > 1]
         for tree in split:
-            total += tree.feature_importances()
+            total += tree.compute_feature_importances()
         if split:
             total /= len(split)
         return total / total.sum() if total.any() else total

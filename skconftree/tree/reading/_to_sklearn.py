@@ -35,7 +35,7 @@ def to_sklearn(estimator):
                 "n_node_samples": tree.n_node_samples,
                 "weighted_n_node_samples": tree.weighted_n_node_samples,
             },
-            tree.value,
+            tree.proba,
             n_features=estimator.n_features_in_,
         )
         if estimator.is_categorical_ is None:
@@ -157,8 +157,8 @@ class _BinaryTree:
         # Read only once, because most are computed for all nodes.
         self.class_weight = tree.class_weight
         self.counts = tree.counts
-        self.value = tree.value
-        self.raw = tree.raw_value
+        self.value = tree.proba
+        self.raw = tree.raw_proba
         self.shrinkage = tree.shrinkage
         self.n_rows = tree.n_node_samples
         self.weight = tree.weighted_n_node_samples
@@ -171,7 +171,7 @@ class _BinaryTree:
             self._encode(0, [estimator.categories_[0] or [MISSING]])
         self.rows = []  # fields of the new nodes
         self.values = []
-        self.impurities = CRITERIA[estimator.criterion_](tree.n_classes).impurities
+        self.impurities = CRITERIA[estimator.criterion_](tree.max_n_classes).impurities
         # targets to write, and the link that receives their id
         stack = [(0, None)]
         while stack:
