@@ -140,6 +140,11 @@ class ConfidenceTreeClassifier(
         else ``PessimisticPruning(0.1)``. If ``"auto"`` prunes, it also merges,
         bottom-up, the leaves of splits without strong evidence that all predict the
         same class.
+    ccp_alpha : float, default=0.0
+        `fit` only. Minimal cost-complexity pruning, as in scikit-learn: how much each
+        leaf must lower the impurity. Larger values prune more. A value above 0 replaces
+        ``pruning="auto"`` by ``CostComplexityPruning(ccp_alpha)``; another `pruning` is
+        then an error.
     shrinkage : float or "auto", default="auto"
         `fit` only. How strongly `predict_proba` shrinks the probabilities of a leaf
         toward those of its ancestors (hierarchical shrinkage): from the root down, the
@@ -258,6 +263,8 @@ class ConfidenceTreeClassifier(
         Class labels.
     n_classes_ : int
         Number of classes.
+    n_outputs_ : int
+        1.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -369,6 +376,7 @@ class ConfidenceTreeClassifier(
         min_impurity_decrease: float = 0.0,
         max_bins: int | None = None,
         pruning: str | BasePruning | None = "auto",
+        ccp_alpha: float = 0.0,
         shrinkage: float | Literal["auto"] = "auto",
         lookahead: int | Literal["auto"] = "auto",
         categorical_features: ArrayLike | None = "from_dtype",
@@ -396,6 +404,7 @@ class ConfidenceTreeClassifier(
         self.min_impurity_decrease = min_impurity_decrease
         self.max_bins = max_bins
         self.pruning = pruning
+        self.ccp_alpha = ccp_alpha
         self.shrinkage = shrinkage
         self.lookahead = lookahead
         self.categorical_features = categorical_features

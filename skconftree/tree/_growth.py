@@ -33,6 +33,7 @@ from ._model import TreeModel
 from ._parameters import (
     Plan,
     draw_seed,
+    requested_pruning,
     resolve_lookahead,
     resolve_settings,
     resolve_shrinkage,
@@ -276,7 +277,7 @@ class TreeGrowth(NamedTuple):
             estimator.bound, estimator.criterion, estimator.delta, request.caller
         )
         defaults = tree_defaults(bound)
-        pruning = resolve_pruning(estimator.pruning, defaults)
+        pruning = resolve_pruning(requested_pruning(estimator), defaults)
         return cls(estimator, request, bound, criterion, defaults, pruning)
 
     def grow(self, table, progress):
@@ -299,7 +300,7 @@ class TreeGrowth(NamedTuple):
             lookahead,
             left_out,
             keeps_stops=True,
-            merges=estimator.pruning == "auto" and pruning is not None,
+            merges=requested_pruning(estimator) == "auto" and pruning is not None,
         )
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)
         n_bins = 0
@@ -372,6 +373,12 @@ def check_can_stream(estimator):
             f"The 'pruning' parameter of {type(estimator).__name__} must be 'auto' or "
             f"None in partial_fit, which never removes a split. Got "
             f"{estimator.pruning!r} instead."
+        )
+    if estimator.ccp_alpha != 0.0:
+        raise AttributeError(
+            f"The 'ccp_alpha' parameter of {type(estimator).__name__} must be 0 in "
+            f"partial_fit, which never removes a split. Got {estimator.ccp_alpha!r} "
+            "instead."
         )
     class_weight = estimator.class_weight
     if isinstance(class_weight, str) and class_weight in WEIGHTS_OF_ALL_ROWS:

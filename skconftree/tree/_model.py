@@ -142,6 +142,8 @@ class TreeModel(Lockable):
         if grower is not None:
             grower.share_lock(self)
 
+    n_outputs = 1  # as in scikit-learn
+
     @property
     def tree(self):
         """The tree; for a model that learns row by row, the grower's tree."""

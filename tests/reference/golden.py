@@ -211,7 +211,8 @@ def digest(model, X, *, decimals=None):
         part.update((values if decimals is None else _rounded(values)).tobytes())
 
     for name in ARRAYS:
-        add(structure, getattr(tree, name).astype(TYPES.get(name), copy=False))
+        values = getattr(tree, name)
+        add(structure, values.astype(TYPES.get(name, values.dtype), copy=False))
     for node in np.flatnonzero(tree.is_nominal):
         branches = tree.branches(node)
         structure.update(np.flatnonzero(branches != node).tobytes())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from reference.effort import crossed, examples
 from reference.registries import BOUNDS, MEMORIES
+from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound, HoeffdingBound, McDiarmidBound
@@ -262,8 +263,7 @@ def test_other_formats(format):
     assert state(other) == state(stream)
     options = {"classes": classes, "from_pool": rows}
     of_pool, of_dense = (
-        ConfidenceTreeClassifier("credible").partial_fit(None, Y, X_pool=pool, **options)
-        for pool in (given, X)
+        clone(tree).partial_fit(None, Y, X_pool=pool, **options) for pool in (given, X)
     )
     assert state(of_pool) == state(of_dense)
 
