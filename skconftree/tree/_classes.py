@@ -65,13 +65,14 @@ class ConfidenceTreeClassifier(
         whenever the impurity decreases (plain CART). Change it to use a published
         method.
     criterion : {"gini", "entropy", "log_loss", "kearns_mansour", "error", \
-            "gain_ratio", "ec2", "balance", "imbalance"} or None, default=None
+            "gain_ratio", "ec2", "balance", "imbalance"}, class or None, default=None
         Impurity of a node. None uses the first criterion for which the bound is defined
         (``"gini"`` without a bound). An interval bound measures the heterogeneity of
         this name. ``"balance"`` selects the split whose smallest branch has most rows,
         independent of their classes, ``"imbalance"`` the one whose smallest branch has
         fewest. Both require ``bound=None``; the impurity of a node is then the Gini
-        index, as with ``"ec2"``.
+        index, as with ``"ec2"``. So does a compiled class of your own, see
+        :func:`skconftree.testing.check_criterion`.
     delta : float or None, default=None
         Confidence parameter of the bound; overrides the bound's own. Its meaning and
         range depend on the bound: :func:`skconftree.bounds.param_grid` returns grids
@@ -364,7 +365,7 @@ class ConfidenceTreeClassifier(
         self,
         bound: str | BaseBound | None = "gtest",
         *,
-        criterion: str | None = None,
+        criterion: str | type[Any] | None = None,
         delta: float | None = None,
         splitter: Literal["best", "random"] = "best",
         max_depth: int | None = None,

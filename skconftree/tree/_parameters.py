@@ -23,7 +23,7 @@ from .._compat import (
 from ..bounds import TreeDefaults
 from ..bounds._base import BaseBound
 from ..bounds._registry import resolve_bound
-from ..criteria._criterion import CRITERIA
+from ..criteria._criterion import CRITERIA, criterion_class
 from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._growth_data import (
@@ -205,7 +205,7 @@ def _drift(value, growth):
 
 PARAMETERS = {
     "bound": Parameter([str, BaseBound, None]),
-    "criterion": Parameter([StrOptions(set(CRITERIA)), None]),
+    "criterion": Parameter([StrOptions(set(CRITERIA)), type, None]),
     "delta": Parameter([Interval(Real, 0.0, LARGEST, closed="right"), None]),
     "splitter": Parameter(
         [StrOptions({"best", "random"})],
@@ -326,6 +326,12 @@ def resolve_statement(bound, criterion, delta, caller):
     requested = bound
     bound = resolve_bound(bound, delta)
     name = "entropy" if criterion == "log_loss" else criterion
+    if isinstance(name, type) and criterion_class(name) is None:
+        raise InvalidParameterError(
+            f"The 'criterion' parameter of {caller} must be a name, None, or a class "
+            f"that `skconftree.testing.check_criterion` accepts. Got {criterion!r} "
+            "instead."
+        )
     if bound is None:
         return bound, name or "gini"
     if name is None:

@@ -277,7 +277,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     n_estimators: int = 100
     _: KW_ONLY
     bound: str | BaseBound | Sequence[Any] | None = "gtest"
-    criterion: str | None = None
+    criterion: str | type[Any] | None = None
     delta: float | None = None
     splitter: Literal["best", "random"] = "best"
     max_depth: int | None = None
