@@ -379,13 +379,12 @@ def check_criterion(criterion: type[Any]) -> None:
     --------
     >>> from skconftree.criteria._criterion import CRITERIA
     >>> from skconftree.testing import check_criterion
-    >>> class Own(CRITERIA["gini"]):
-    ...     pass
-    >>> check_criterion(Own)
+    >>> own = CRITERIA["gini"]  # a compiled class
+    >>> check_criterion(own)
 
     >>> from sklearn.datasets import load_iris
     >>> from skconftree import ConfidenceTreeClassifier
-    >>> tree = ConfidenceTreeClassifier(None, criterion=Own, max_leaf_nodes=3)
+    >>> tree = ConfidenceTreeClassifier(None, criterion=own, max_leaf_nodes=3)
     >>> tree.fit(*load_iris(return_X_y=True)).get_n_leaves()
     3
     """
