@@ -2,6 +2,7 @@
 
 from functools import wraps
 from itertools import compress
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..tables._columns import DATES, look_like_dates
 from ..tables._content_order import ContentOrder, hash_rows
 from ..tables._features import identifying
 from ..tables._growth_data import (
+    LARGEST,
     UNEVEN,
     MemoryData,
     resolve_class_weight,
@@ -374,11 +376,11 @@ def check_can_stream(estimator):
             f"None in partial_fit, which never removes a split. Got "
             f"{estimator.pruning!r} instead."
         )
-    if estimator.ccp_alpha != 0.0:
+    ccp_alpha = estimator.ccp_alpha  # an invalid one is named by partial_fit
+    if isinstance(ccp_alpha, Real) and 0.0 < ccp_alpha <= LARGEST:
         raise AttributeError(
             f"The 'ccp_alpha' parameter of {type(estimator).__name__} must be 0 in "
-            f"partial_fit, which never removes a split. Got {estimator.ccp_alpha!r} "
-            "instead."
+            f"partial_fit, which never removes a split. Got {ccp_alpha!r} instead."
         )
     class_weight = estimator.class_weight
     if isinstance(class_weight, str) and class_weight in WEIGHTS_OF_ALL_ROWS:

@@ -289,7 +289,7 @@ cdef class Tree(NodeTable):
         # Called for missing attributes. scikit-learn's tree functions access `n_outputs`.
         if name != "n_outputs":
             return NodeTable.__getattr__(self, name)
-        if self.n_ordinals == 0:
+        if self.n_mapped_codes == 0:
             return 1
         raise AttributeError(
             "A tree with nominal splits is not a tree of scikit-learn. Pass the result "
