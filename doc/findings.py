@@ -254,7 +254,7 @@ def draw_shrinkage_path():
         lines.items(),
         (
             [nodes.counts[node][0] / nodes.counts[node].sum() for node in path],
-            [nodes.value[node].ravel()[0] for node in path],
+            [nodes.proba[node].ravel()[0] for node in path],
         ),
         (0, 1),
         strict=True,

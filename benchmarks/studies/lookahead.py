@@ -79,7 +79,7 @@ def scores(fold, first, levels, width, confidence):
         start = time.process_time()
         model.fit(X, fold.y)
         seconds = time.process_time() - start
-    right = model.classes_[model.tree_.raw_value.argmax(axis=1)][model.apply(X_test)]
+    right = model.classes_[model.tree_.raw_proba.argmax(axis=1)][model.apply(X_test)]
     return (right == fold.y_test).mean(), model.get_n_leaves(), seconds
 
 

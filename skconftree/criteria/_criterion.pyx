@@ -433,3 +433,10 @@ CRITERIA = {
     "balance": Balance,
     "imbalance": Imbalance,
 }
+
+
+def criterion_class(criterion):
+    """Class of a criterion, which is given by its name or itself; None if unknown."""
+    if isinstance(criterion, type):
+        return criterion if issubclass(criterion, Criterion) else None
+    return CRITERIA.get(criterion)

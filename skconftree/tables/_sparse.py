@@ -12,10 +12,8 @@ BLOCK_VALUES = 1 << 20  # of a block, unless a single row is larger
 
 def read_sparse(X, caller):
     """Validate a sparse table."""
-    if X.format not in FORMATS:
-        raise TypeError(
-            f"Sparse X must be in CSR or CSC format, got {X.format!r}. Use X.tocsr()."
-        )
+    if X.format not in FORMATS:  # COO, LIL, DOK, BSR, DIA
+        X = X.tocsr()
     if X.ndim == 2:
         _check_indices(X)
         if not X.has_canonical_format or X.nnz < len(X.data):

@@ -367,7 +367,8 @@ def check_criterion(criterion: type[Any]) -> None:
     Parameters
     ----------
     criterion : type
-        Class of the criterion; it is called with a number of classes.
+        Class of the criterion; it is called with a number of classes. Trees and forests
+        without a bound take it as their `criterion`.
 
     Raises
     ------
@@ -378,7 +379,14 @@ def check_criterion(criterion: type[Any]) -> None:
     --------
     >>> from skconftree.criteria._criterion import CRITERIA
     >>> from skconftree.testing import check_criterion
-    >>> check_criterion(CRITERIA["gini"])
+    >>> own = CRITERIA["gini"]  # a compiled class
+    >>> check_criterion(own)
+
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> tree = ConfidenceTreeClassifier(None, criterion=own, max_leaf_nodes=3)
+    >>> tree.fit(*load_iris(return_X_y=True)).get_n_leaves()
+    3
     """
     for n_classes in (2, 5):
         with going_well(

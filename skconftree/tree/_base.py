@@ -33,6 +33,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
     """
 
     is_categorical_ = fitted("schema.is_categorical", "Which columns are nominal.")
+    n_outputs_ = fitted("n_outputs", "Number of outputs, which is 1.")
     categories_ = fitted(
         "schema.categories", "Categories of the nominal columns.", changes=True
     )
@@ -63,8 +64,8 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-            Training rows. Numeric columns are converted to float32. Sparse tables must
-            be in CSR or CSC format, without NaN.
+            Training rows. Numeric columns are converted to float32. Sparse tables of
+            any format are converted to CSC, and must not contain NaN.
         y : array-like of shape (n_samples,)
             Class labels. The model has the classes that occur. If `partial_fit` is to
             learn further classes later, call it from the start with all `classes`.
@@ -233,7 +234,7 @@ class ReadableTree:
     @reads
     def feature_importances_(self) -> Floats:
         """Share of each feature in the decrease of impurity."""
-        return self.tree_.feature_importances()
+        return self.tree_.compute_feature_importances()
 
     @reads
     def index_rows(self, X: TableLike) -> RowIndex:
@@ -358,8 +359,7 @@ class ReadableTree:
         """Compute the pruning path of minimal cost-complexity pruning.
 
         A copy of the estimator is fitted without pruning, and its weakest link is
-        pruned repeatedly. The resulting strengths are candidates for the `ccp_alpha` of
-        :class:`~skconftree.tree.CostComplexityPruning`, as scikit-learn's `ccp_alpha`.
+        pruned repeatedly. The resulting strengths are candidates for `ccp_alpha`.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class ReadableTree:
         >>> path.ccp_alphas.round(3), path.impurities.round(3)
         (array([0.   , 0.26 , 0.333]), array([0.074, 0.333, 0.667]))
         """
-        unpruned = clone(self).set_params(pruning=None)
+        unpruned = clone(self).set_params(pruning=None, ccp_alpha=0.0)
         unpruned.fit(X, y, sample_weight=sample_weight)
         alphas, impurities = pruning_path(unpruned.tree_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn import get_config
 
 from .._compat import _safe_indexing
@@ -64,13 +65,14 @@ class ConfidenceTreeClassifier(
         whenever the impurity decreases (plain CART). Change it to use a published
         method.
     criterion : {"gini", "entropy", "log_loss", "kearns_mansour", "error", \
-            "gain_ratio", "ec2", "balance", "imbalance"} or None, default=None
+            "gain_ratio", "ec2", "balance", "imbalance"}, class or None, default=None
         Impurity of a node. None uses the first criterion for which the bound is defined
         (``"gini"`` without a bound). An interval bound measures the heterogeneity of
         this name. ``"balance"`` selects the split whose smallest branch has most rows,
         independent of their classes, ``"imbalance"`` the one whose smallest branch has
         fewest. Both require ``bound=None``; the impurity of a node is then the Gini
-        index, as with ``"ec2"``.
+        index, as with ``"ec2"``. So does a compiled class of your own, see
+        :func:`skconftree.testing.check_criterion`.
     delta : float or None, default=None
         Confidence parameter of the bound; overrides the bound's own. Its meaning and
         range depend on the bound: :func:`skconftree.bounds.param_grid` returns grids
@@ -139,6 +141,11 @@ class ConfidenceTreeClassifier(
         else ``PessimisticPruning(0.1)``. If ``"auto"`` prunes, it also merges,
         bottom-up, the leaves of splits without strong evidence that all predict the
         same class.
+    ccp_alpha : float, default=0.0
+        `fit` only. Minimal cost-complexity pruning, as in scikit-learn: how much each
+        leaf must lower the impurity. Larger values prune more. A value above 0 replaces
+        ``pruning="auto"`` by ``CostComplexityPruning(ccp_alpha)``; another `pruning` is
+        then an error.
     shrinkage : float or "auto", default="auto"
         `fit` only. How strongly `predict_proba` shrinks the probabilities of a leaf
         toward those of its ancestors (hierarchical shrinkage): from the root down, the
@@ -257,6 +264,8 @@ class ConfidenceTreeClassifier(
         Class labels.
     n_classes_ : int
         Number of classes.
+    n_outputs_ : int
+        1.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -356,7 +365,7 @@ class ConfidenceTreeClassifier(
         self,
         bound: str | BaseBound | None = "gtest",
         *,
-        criterion: str | None = None,
+        criterion: str | type[Any] | None = None,
         delta: float | None = None,
         splitter: Literal["best", "random"] = "best",
         max_depth: int | None = None,
@@ -368,6 +377,7 @@ class ConfidenceTreeClassifier(
         min_impurity_decrease: float = 0.0,
         max_bins: int | None = None,
         pruning: str | BasePruning | None = "auto",
+        ccp_alpha: float = 0.0,
         shrinkage: float | Literal["auto"] = "auto",
         lookahead: int | Literal["auto"] = "auto",
         categorical_features: ArrayLike | None = "from_dtype",
@@ -395,6 +405,7 @@ class ConfidenceTreeClassifier(
         self.min_impurity_decrease = min_impurity_decrease
         self.max_bins = max_bins
         self.pruning = pruning
+        self.ccp_alpha = ccp_alpha
         self.shrinkage = shrinkage
         self.lookahead = lookahead
         self.categorical_features = categorical_features
@@ -569,6 +580,7 @@ class ConfidenceTreeClassifier(
             rows = self._model.rows_of_pool(row_indices)
             return self._model.schema.known(rows, type(self).__name__), row_indices
         pool = X_pool if hasattr(X_pool, "shape") else np.asarray(X_pool)
+        pool = pool.tocsr() if issparse(pool) else pool
         row_indices = check_row_indices(X, y, row_indices, pool.shape[0])
         return _safe_indexing(pool, row_indices), row_indices
 

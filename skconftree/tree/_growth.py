@@ -2,6 +2,7 @@
 
 from functools import wraps
 from itertools import compress
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..tables._columns import DATES, look_like_dates
 from ..tables._content_order import ContentOrder, hash_rows
 from ..tables._features import identifying
 from ..tables._growth_data import (
+    LARGEST,
     UNEVEN,
     MemoryData,
     resolve_class_weight,
@@ -33,6 +35,7 @@ from ._model import TreeModel
 from ._parameters import (
     Plan,
     draw_seed,
+    requested_pruning,
     resolve_lookahead,
     resolve_settings,
     resolve_shrinkage,
@@ -276,7 +279,7 @@ class TreeGrowth(NamedTuple):
             estimator.bound, estimator.criterion, estimator.delta, request.caller
         )
         defaults = tree_defaults(bound)
-        pruning = resolve_pruning(estimator.pruning, defaults)
+        pruning = resolve_pruning(requested_pruning(estimator), defaults)
         return cls(estimator, request, bound, criterion, defaults, pruning)
 
     def grow(self, table, progress):
@@ -299,7 +302,7 @@ class TreeGrowth(NamedTuple):
             lookahead,
             left_out,
             keeps_stops=True,
-            merges=estimator.pruning == "auto" and pruning is not None,
+            merges=requested_pruning(estimator) == "auto" and pruning is not None,
         )
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)
         n_bins = 0
@@ -333,12 +336,12 @@ class TreeGrowth(NamedTuple):
         if (
             table.relative
             and bound is not None
-            and tree.node_count == 1 < tree.n_classes
+            and tree.node_count == 1 < tree.max_n_classes
             and total < UNEVEN * n_rows
         ):
             warn_of_no_split(n_rows, total)
         elif (
-            tree.node_count == 1 < tree.n_classes
+            tree.node_count == 1 < tree.max_n_classes
             and getattr(bound, "cautious", False)
             and bound.get_params()[bound.level_parameter]
             == type(bound)().get_params()[bound.level_parameter]
@@ -372,6 +375,12 @@ def check_can_stream(estimator):
             f"The 'pruning' parameter of {type(estimator).__name__} must be 'auto' or "
             f"None in partial_fit, which never removes a split. Got "
             f"{estimator.pruning!r} instead."
+        )
+    ccp_alpha = estimator.ccp_alpha  # an invalid one is named by partial_fit
+    if isinstance(ccp_alpha, Real) and 0.0 < ccp_alpha <= LARGEST:
+        raise AttributeError(
+            f"The 'ccp_alpha' parameter of {type(estimator).__name__} must be 0 in "
+            f"partial_fit, which never removes a split. Got {ccp_alpha!r} instead."
         )
     class_weight = estimator.class_weight
     if isinstance(class_weight, str) and class_weight in WEIGHTS_OF_ALL_ROWS:

@@ -170,7 +170,7 @@ def limits_in_leaves(model, rows, confidence_level, method):
                 "rows that the classifier was not trained on, and use method='honest'."
             )
         n = tree.counts[leaves].sum(axis=1, keepdims=True)
-        return credible_limits(tree.raw_value[leaves] * n, n, confidence_level)[row]
+        return credible_limits(tree.raw_proba[leaves] * n, n, confidence_level)[row]
     if model.honest_counts is None:
         raise ValueError(
             "method='honest' requires held-out rows, and none have been counted. Call "
@@ -187,10 +187,10 @@ def limits_in_leaves(model, rows, confidence_level, method):
 
 def count_rows(tree, X, y, weight, finite):
     """Count rows in the nodes of a tree."""
-    cell = find_leaves(tree, X, finite) * tree.n_classes + y
-    size = tree.node_count * tree.n_classes
+    cell = find_leaves(tree, X, finite) * tree.max_n_classes + y
+    size = tree.node_count * tree.max_n_classes
     counts = np.bincount(cell, weights=weight, minlength=size).astype(np.float64)
-    counts = sum_of_leaves(counts.reshape(-1, tree.n_classes), tree)
+    counts = sum_of_leaves(counts.reshape(-1, tree.max_n_classes), tree)
     counts.flags.writeable = False
     return counts
 

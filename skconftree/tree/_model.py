@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..criteria._criterion import CRITERIA
+from ..criteria._criterion import criterion_class
 from ..drift._registry import name_of_detector
 from ..tables._labels import Classes
 from ..tables._schema import Schema
@@ -59,7 +59,7 @@ def check_parts(parts, owner):
     bound = parts["resolved"].bound
     checks = {
         "tree_": tree.node_count > 0,
-        "classes_": len(parts["classes"]) == tree.n_classes,
+        "classes_": len(parts["classes"]) == tree.max_n_classes,
         "n_features_in_": _has_columns(parts["schema"], tree),
         # splits have evidence if, and only if, there is a bound
         "bound_": tree.keeps_evidence == (bound is not None),
@@ -141,6 +141,8 @@ class TreeModel(Lockable):
             share_lock(self, owner)
         if grower is not None:
             grower.share_lock(self)
+
+    n_outputs = 1  # as in scikit-learn
 
     @property
     def tree(self):
@@ -243,7 +245,7 @@ class TreeModel(Lockable):
             if self.predicts_by_bayes:
                 return self._bayes(rows)
             tree = self.grower.tree
-        return tree.value_of(find_leaves(tree, rows.X, rows.finite))
+        return tree.proba_of(find_leaves(tree, rows.X, rows.finite))
 
     def _bayes(self, rows):
         grower, finite = self.grower, rows.finite
@@ -377,7 +379,9 @@ class TreeModel(Lockable):
 
     def distilled(self, classes, counts, n_node_samples, competitors, fidelity):
         """Copy with summed probabilities of a classifier as counts, and competitors."""
-        impurity = CRITERIA[self.resolved.criterion](len(classes)).impurities(counts)
+        impurity = criterion_class(self.resolved.criterion)(len(classes)).impurities(
+            counts
+        )
         tree = with_counts_of_rows(
             self._tree, counts, n_node_samples, impurity, *competitors
         )

@@ -23,7 +23,7 @@ from .._compat import (
 from ..bounds import TreeDefaults
 from ..bounds._base import BaseBound
 from ..bounds._registry import resolve_bound
-from ..criteria._criterion import CRITERIA
+from ..criteria._criterion import CRITERIA, criterion_class
 from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._growth_data import (
@@ -37,6 +37,7 @@ from ..utils._codec import NO_DEFAULT, merge_defaults
 from ._settings import MIN_CUT_ROWS, GrowthSettings
 from .batch._grow import Lookahead, grow
 from .pruning._base import BasePruning, TrainingRows
+from .pruning._classes import CostComplexityPruning
 from .pruning._pruning import merge_leaves
 from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
@@ -50,12 +51,10 @@ AUTO_GRACE = 50.0  # if inherited rows are evidence, for a single tree
 AUTO_GRACE_IN_FOREST = 25.0  # and for a tree of a forest, which averages errors out
 AUTO_ROOT_GRACE = 60.0  # but near the root, where splits affect most rows
 
-_COST = "pruning=skconftree.tree.CostComplexityPruning(alpha) is equivalent"
 _ROUNDS = "There is no boosting here; ConfidenceForestClassifier has n_estimators"
 _SMOOTH = "shrinkage regularizes the probabilities of small leaves"
 # Parameters of scikit-learn's trees and forests, and what replaces them.
 COUNTERPARTS = {
-    "ccp_alpha": _COST,
     "monotonic_cst": "There are no monotonic constraints here",
     "interaction_cst": "There are no constraints on interactions here",
     "max_iter": _ROUNDS,
@@ -206,7 +205,7 @@ def _drift(value, growth):
 
 PARAMETERS = {
     "bound": Parameter([str, BaseBound, None]),
-    "criterion": Parameter([StrOptions(set(CRITERIA)), None]),
+    "criterion": Parameter([StrOptions(set(CRITERIA)), type, None]),
     "delta": Parameter([Interval(Real, 0.0, LARGEST, closed="right"), None]),
     "splitter": Parameter(
         [StrOptions({"best", "random"})],
@@ -250,6 +249,7 @@ PARAMETERS = {
     ),
     "max_bins": Parameter([Interval(Integral, 2, 255, closed="both"), None]),
     "pruning": Parameter([StrOptions({"auto", *PRUNINGS}), BasePruning, None]),
+    "ccp_alpha": Parameter([Interval(Real, 0.0, LARGEST, closed="both")]),
     "shrinkage": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="both"), StrOptions({"auto"})]
     ),
@@ -326,6 +326,12 @@ def resolve_statement(bound, criterion, delta, caller):
     requested = bound
     bound = resolve_bound(bound, delta)
     name = "entropy" if criterion == "log_loss" else criterion
+    if isinstance(name, type) and criterion_class(name) is None:
+        raise InvalidParameterError(
+            f"The 'criterion' parameter of {caller} must be a name, None, or a class "
+            f"that `skconftree.testing.check_criterion` accepts. Got {criterion!r} "
+            "instead."
+        )
     if bound is None:
         return bound, name or "gini"
     if name is None:
@@ -336,6 +342,18 @@ def resolve_statement(bound, criterion, delta, caller):
             f"None or one of {list(bound.criteria)}. Got {criterion!r} instead."
         )
     return bound, name
+
+
+def requested_pruning(estimator):
+    """The parameter `pruning`, or the pruning by `ccp_alpha` if that is above 0."""
+    if estimator.ccp_alpha == 0.0:
+        return estimator.pruning
+    if estimator.pruning is None or estimator.pruning == "auto":
+        return CostComplexityPruning(estimator.ccp_alpha)
+    raise InvalidParameterError(
+        f"The 'pruning' parameter of {type(estimator).__name__} must be 'auto' or None "
+        f"with ccp_alpha={estimator.ccp_alpha!r}. Got {estimator.pruning!r} instead."
+    )
 
 
 def tree_defaults(bound):
@@ -468,7 +486,7 @@ def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
     if not n_levels:
         return None, pruning
     lookahead_pruning, cost = pruning, None
-    if tree.pruning == "auto":
+    if requested_pruning(tree) == "auto":
         lookahead_pruning = resolve_pruning("auto", defaults, has_lookahead=True)
     if pruning is not None:
         cost = lookahead_pruning.leaf_cost(n_rows)

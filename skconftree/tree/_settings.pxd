@@ -33,7 +33,7 @@ cpdef enum:
 
 cdef class GrowthSettings:
     # Candidate splits, and the decision.
-    cdef readonly str criterion
+    cdef readonly object criterion      # a name or a class
     cdef readonly object bound                  # parameter object, or None
     cdef readonly intp_t max_features           # per split
     cdef readonly bint random_cuts

@@ -57,7 +57,9 @@ cdef class GrowthSettings:
                 f"GrowthSettings has no {sorted(set(arguments) - set(NAMES))}. Its settings "
                 f"are {list(NAMES)}."
             )
-        self.criterion = _choice(values, "criterion", None)
+        self.criterion = values["criterion"]
+        if not isinstance(self.criterion, (str, type)):
+            _raise_invalid("criterion", self.criterion, "a str or a class")
         self.bound = _parameters(values, "bound", BOUND_ATTRIBUTES)
         self.max_features = _limit(values, "max_features", 1)
         self.random_cuts = _flag(values, "random_cuts")
@@ -148,8 +150,8 @@ cdef bint _flag(dict values, str name) except? -1:
 
 cdef str _choice(dict values, str name, tuple choices):
     value = values[name]
-    if type(value) is not str or not (choices is None or value in choices):
-        _raise_invalid(name, value, "a str" if choices is None else f"one of {choices}")
+    if type(value) is not str or value not in choices:
+        _raise_invalid(name, value, f"one of {choices}")
     return value
 
 

@@ -29,10 +29,12 @@ PRUNINGS = [*registries.PRUNINGS, PessimisticPruning()]
 ABSENT = {
     ConfidenceTreeClassifier: [
         *({"pruning": one} for one in PRUNINGS),
+        {"ccp_alpha": 0.01},
         {"class_weight": "balanced"},
     ],
     ConfidenceForestClassifier: [
         *({"pruning": one} for one in PRUNINGS),
+        {"ccp_alpha": 0.01},
         {"class_weight": "balanced"},
         {"class_weight": "balanced_subsample"},
     ],
@@ -97,7 +99,8 @@ def test_settings_that_need_all_rows(kind):
                     getattr(kind, method)(estimator, X, Y, [0, 1])
             estimator.fit(X, Y)
         # the parameters of the moment count
-        estimator.set_params(**{name: None}).partial_fit(X, Y)
+        neutral = 0.0 if name == "ccp_alpha" else None
+        estimator.set_params(**{name: neutral}).partial_fit(X, Y)
         assert estimator.n_rows_seen_ == 120
 
 

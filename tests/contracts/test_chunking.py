@@ -57,7 +57,7 @@ def test_foreseeing_and_looking_do_not_matter(problem):
         learn(watched, stream, [end], begin, foresee=True)
         begin = end
         watched.predict_proba(stream.X)
-        assert watched.tree_.value.shape == watched.tree_.counts.shape
+        assert watched.tree_.proba.shape == watched.tree_.counts.shape
         assert watched.n_bytes_ > 0
         pickle.dumps(watched)
     assert state_of(watched) == state_of(grown(model, stream))

@@ -259,7 +259,7 @@ def test_leaves_predict_by_majority_after_fit(memory):
     stream = make_stream(4, 500, n_classes=3, kinds=["continuous"] * 2)
     model = ConfidenceTreeClassifier(leaf_memory=memory).fit(stream.X, stream.y)
     np.testing.assert_array_equal(
-        model.predict_proba(stream.X), model.tree_.value[model.apply(stream.X)]
+        model.predict_proba(stream.X), model.tree_.proba[model.apply(stream.X)]
     )
     genuine = model.to_sklearn()
     np.testing.assert_array_equal(genuine.predict(stream.X), model.predict(stream.X))

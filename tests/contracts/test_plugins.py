@@ -5,6 +5,9 @@ these tests come with the row. What they ask for is what `skconftree.testing` as
 plug-ins outside the package.
 """
 
+import pickle
+
+import numpy as np
 import pytest
 from reference.effort import cases
 from reference.registries import (
@@ -15,8 +18,9 @@ from reference.registries import (
     PRUNINGS,
     lax,
 )
+from sklearn.base import clone
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import (
     DensitySampling,
     LabelBudget,
@@ -47,6 +51,37 @@ def test_bound(name):
 @pytest.mark.parametrize("name", CRITERIA)
 def test_criterion(name):
     check_criterion(CRITERIA[name])
+
+
+class Halved(CRITERIA["entropy"]):
+    """A criterion that no registry knows."""
+
+
+def test_a_criterion_may_be_a_class():
+    check_criterion(Halved)
+    X, y = table()
+    named = ConfidenceTreeClassifier(None, criterion="entropy", pruning="c45")
+    expected = named.fit(X, y).tree_
+    tree = clone(named).set_params(criterion=Halved).fit(X, y)
+    assert tree.criterion_ is Halved
+    assert pickle.dumps(tree.tree_) == pickle.dumps(expected)
+    loaded = pickle.loads(pickle.dumps(tree))
+    assert loaded.criterion_ is Halved
+    assert (loaded.to_sklearn().predict_proba(X) == tree.predict_proba(X)).all()
+    one, two = (
+        ConfidenceForestClassifier(3, bound=None, criterion=kind, random_state=0)
+        for kind in (Halved, "entropy")
+    )
+    assert (one.fit(X, y).predict_proba(X) == two.fit(X, y).predict_proba(X)).all()
+    one, two = (
+        ConfidenceTreeClassifier(None, criterion=kind).partial_fit(X, y, np.unique(y))
+        for kind in (Halved, "entropy")
+    )
+    one = pickle.loads(pickle.dumps(one)).partial_fit(X, y)
+    assert pickle.dumps(one.tree_) == pickle.dumps(two.partial_fit(X, y).tree_)
+    for wrong, bound in ((Halved, "gtest"), (int, None), (Halved(2), None)):
+        with pytest.raises(ValueError, match="'criterion' parameter"):
+            ConfidenceTreeClassifier(bound, criterion=wrong).fit(X, y)
 
 
 @pytest.mark.parametrize("name", CRITERIA)

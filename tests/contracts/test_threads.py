@@ -117,7 +117,7 @@ READERS = {
     "deepcopy": lambda model: state_of(copy.deepcopy(model)),
     "tree": lambda model: pickle.dumps(model.tree_),
     "counts": lambda model: model.tree_.counts.tobytes(),
-    "value": lambda model: model.tree_.value.tobytes(),
+    "value": lambda model: model.tree_.proba.tobytes(),
     "children": lambda model: model.tree_.children_left.tobytes(),
     "importances": lambda model: model.feature_importances_.tobytes(),
     "bytes": lambda model: model.n_bytes_,

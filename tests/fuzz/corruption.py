@@ -99,7 +99,7 @@ class Pickler(pickle.Pickler):
         if self.target == "recipe":
             recipe = damaged(self.draw, recipe)
         elif self.target == "class weights":
-            weight = _damaged_weights(self.draw, tree.n_classes)
+            weight = _damaged_weights(self.draw, tree.max_n_classes)
             recipe = {**recipe, "class_weight": weight}
         elif self.target == "growth":
             state = damaged(self.draw, state)

@@ -153,7 +153,7 @@ def structure(model):
     value = arrays["value"]
     require(
         np.isfinite(value).all() and (abs(value.sum(axis=1) - 1.0) < 1e-9).all(),
-        "tree_.value",
+        "tree_.proba",
     )
     require(np.isfinite(arrays["impurity"]).all(), "impurities that are not finite")
     summed = np.zeros_like(counts)

@@ -98,7 +98,7 @@ def _with_more_bins(draw, tree, fields, leaves):
     header[N_BINS] += n
     for name in ("histogram", "fresh_histogram"):
         if name in of_leaf:
-            table = read(name).reshape(-1, tree.n_classes)
+            table = read(name).reshape(-1, tree.max_n_classes)
             new[name] = np.insert(table, [place] * n, 0.0, axis=0)
     out = bytearray(leaves)
     for name in sorted(new, key=lambda name: -of_leaf[name].begin):

@@ -20,7 +20,7 @@ def valid_leaves(model):
     n_codes = np.full(tree.n_features, -1) if n_codes is None else np.array(n_codes)
     for leaf in read_leaves(model).values():
         _sums(leaf)
-        _rows(leaf, tree.n_classes, n_codes)
+        _rows(leaf, tree.max_n_classes, n_codes)
         if leaf.first is not None:
             _bins(leaf, n_codes, model._model.grower.recipe.settings.max_bins)
         for table, counts in (

@@ -38,7 +38,7 @@ def draw_tree(sequence):
     if draw.chance(0.3):
         options["feature_names"] = [draw.one(NAMES) for _ in range(tree.n_features)]
     if draw.chance(0.3):
-        options["class_names"] = [draw.one(NAMES) for _ in range(tree.n_classes)]
+        options["class_names"] = [draw.one(NAMES) for _ in range(tree.max_n_classes)]
     before = invariants.state_of(model)
     try:
         if draw.chance(0.3):

@@ -52,6 +52,7 @@ ARRAYS = (
     "impurity",
     "n_node_samples",
 )
+TYPES = {"feature": np.int32, "missing_go_to_left": bool}  # that are hashed
 
 
 def table(name, n=260):
@@ -210,7 +211,8 @@ def digest(model, X, *, decimals=None):
         part.update((values if decimals is None else _rounded(values)).tobytes())
 
     for name in ARRAYS:
-        add(structure, getattr(tree, name))
+        values = getattr(tree, name)
+        add(structure, values.astype(TYPES.get(name, values.dtype), copy=False))
     for node in np.flatnonzero(tree.is_nominal):
         branches = tree.branches(node)
         structure.update(np.flatnonzero(branches != node).tobytes())
@@ -220,7 +222,7 @@ def digest(model, X, *, decimals=None):
         if decimals is not None and name in ("score", "runner_up_score"):
             values = np.where(np.abs(values) < 1e-12, 0.0, values)  # a perfect split's
         add(evidence, values)
-    add(predictions, tree.value)
+    add(predictions, tree.proba)
     add(predictions, model.predict_proba(X))
     predictions.update(model.apply(X).tobytes())
     return " ".join(part.hexdigest()[:16] for part in hashed)

@@ -171,7 +171,7 @@ def fields_of_leaves(tree, data):
 def _read(tree, data):
     reader = _Reader(data)
     leaves = {
-        int(node): _read_leaf(reader, int(node), tree.n_features, tree.n_classes)
+        int(node): _read_leaf(reader, int(node), tree.n_features, tree.max_n_classes)
         for node in np.flatnonzero((tree.feature < 0) & (tree.parent != REMOVED))
     }
     assert reader.position == len(reader.data)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from reference.effort import crossed, examples
 from reference.registries import BOUNDS, MEMORIES
+from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound, HoeffdingBound, McDiarmidBound
@@ -247,6 +248,26 @@ def test_untidy_storage():
     assert_array_equal(tree.tree_.counts, dense.tree_.counts)
 
 
+@pytest.mark.filterwarnings("ignore:Constructing a DIA matrix")
+@pytest.mark.parametrize("format", ["coo", "lil", "dok", "bsr", "dia"])
+def test_other_formats(format):
+    """They are converted, in `fit`, `partial_fit`, predictions and pools."""
+    given = sp.csr_array(X).asformat(format)
+    dense = ConfidenceTreeClassifier("credible").fit(X, Y, X_pool=X)
+    tree = ConfidenceTreeClassifier("credible").fit(given, Y, X_pool=given)
+    assert_same(tree, dense, X)
+    assert_array_equal(tree.predict_proba(given), dense.predict_proba(X))
+    classes, rows = [0, 1], np.arange(len(Y))
+    stream = ConfidenceTreeClassifier("credible").partial_fit(X, Y, classes=classes)
+    other = ConfidenceTreeClassifier("credible").partial_fit(given, Y, classes=classes)
+    assert state(other) == state(stream)
+    options = {"classes": classes, "from_pool": rows}
+    of_pool, of_dense = (
+        clone(tree).partial_fit(None, Y, X_pool=pool, **options) for pool in (given, X)
+    )
+    assert state(of_pool) == state(of_dense)
+
+
 # -- mistakes ---------------------------------------------------------------------
 
 
@@ -259,11 +280,6 @@ def damaged(field, place, value):
 NAN, INFINITE = X.copy(), X.copy()
 NAN[0, 0], INFINITE[0, 0] = np.nan, 1e300
 MISTAKES = {
-    "coo": (sp.coo_matrix(X), TypeError, "CSR or CSC format, got 'coo'"),
-    "lil": (sp.lil_array(X), TypeError, "CSR or CSC format, got 'lil'"),
-    "dok": (sp.dok_matrix(X), TypeError, "CSR or CSC format, got 'dok'"),
-    "bsr": (sp.bsr_array(X), TypeError, "CSR or CSC format, got 'bsr'"),
-    "dia": (sp.dia_matrix(X[:1]), TypeError, "CSR or CSC format, got 'dia'"),
     "nan": (sp.csr_array(NAN), ValueError, "Sparse X contains NaN"),
     "infinity": (sp.csc_array(INFINITE), ValueError, "infinity or a value too large"),
     "complex": (sp.csr_array(X * 1j), ValueError, "(?i)complex"),

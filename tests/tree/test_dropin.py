@@ -7,6 +7,7 @@ combine them; estimator_checks tries few of these together.
 import copy
 import io
 import pickle
+import warnings
 
 import joblib
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
+from scipy.sparse import csc_array, csr_array, lil_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
@@ -22,7 +24,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, export_graphviz
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound, HoeffdingBound, PossibilisticBound
@@ -297,6 +299,73 @@ def test_metadata_routing_of_sample_weight(cancer):
         assert_same_tree(search.best_estimator_, expected)
         with pytest.raises(ValueError, match="sample_weight"):
             GridSearchCV(tree, {"max_depth": [3]}).fit(X, y, sample_weight=weight)
+
+
+# --- tree_, by scikit-learn's names -----------------------------------------
+
+ARRAYS = ("children_left", "children_right", "feature", "threshold", "impurity")
+ARRAYS += ("value", "missing_go_to_left", "n_classes")
+ARRAYS += ("n_node_samples", "weighted_n_node_samples")
+SIZES = ("node_count", "max_depth", "n_leaves", "n_features", "max_n_classes")
+SIZES += ("n_outputs", "capacity")
+
+
+@pytest.mark.parametrize("form", ["fit", "missing", "stream"])
+def test_tree_has_names_shapes_and_types_of_scikit_learn(cancer, form):
+    X, y = cancer[0].copy(), cancer[1]
+    if form == "missing":
+        X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    model = ConfidenceTreeClassifier(leaf_prediction="majority", grace_period=20)
+    model = model.partial_fit(X, y, [0, 1]) if form == "stream" else model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of missing values
+        expected = model.to_sklearn().tree_
+    tree = model.tree_
+    assert tree.node_count > 3
+    for name in ARRAYS:
+        found, array = getattr(tree, name), getattr(expected, name)
+        assert (found.shape, found.dtype) == (array.shape, array.dtype), name
+        np.testing.assert_array_equal(found, array, err_msg=name)
+    for name in SIZES[:-1]:
+        assert getattr(tree, name) == getattr(expected, name), name
+    assert tree.capacity >= tree.node_count
+    depths, expected_depths = tree.compute_node_depths(), expected.compute_node_depths()
+    assert depths.dtype == expected_depths.dtype
+    np.testing.assert_array_equal(depths, expected_depths)
+    for normalize in (True, False):
+        np.testing.assert_allclose(
+            tree.compute_feature_importances(normalize=normalize),
+            expected.compute_feature_importances(normalize=normalize),
+        )
+    full = np.nan_to_num(X)
+    for table in (X, np.asfortranarray(X), X[::2, ::-1], csr_array(full)):
+        for method in ("apply", "predict"):
+            found, array = (getattr(t, method)(table) for t in (tree, expected))
+            assert (found.shape, found.dtype) == (array.shape, array.dtype)
+            np.testing.assert_array_equal(found, array)
+        path = tree.decision_path(table)
+        assert path.format == "csr"
+        assert (path != expected.decision_path(table)).nnz == 0
+    for table in (full, csc_array(full), lil_array(full)):
+        np.testing.assert_array_equal(tree.apply(table), expected.apply(full))
+    assert tree.apply(csr_array((0, X.shape[1]), dtype=np.float32)).shape == (0,)
+    for bad in (X.astype(float), csr_array(full, dtype=float), X[0], X.tolist()):
+        with pytest.raises(ValueError, match="of float32"):
+            tree.apply(bad)
+    with pytest.raises(ValueError, match="X has 2 features, the tree has 6"):
+        tree.predict(csr_array(full[:, :2]))
+    with pytest.raises(AttributeError, match="'Tree' object has no attribute 'nodes'"):
+        _ = tree.nodes
+
+
+def test_exporters_of_scikit_learn_take_numeric_trees_only(cancer):
+    tree = ConfidenceTreeClassifier(max_depth=2).fit(*cancer)
+    expected = export_graphviz(tree.to_sklearn())
+    assert export_graphviz(tree).replace("impurity", "entropy") == expected
+    nominal = ConfidenceTreeClassifier(None, categorical_features=[0])
+    nominal.fit([[0], [1], [2], [3]], [0, 1, 0, 1])
+    with pytest.raises(AttributeError, match="tree with nominal splits"):
+        export_graphviz(nominal)
 
 
 # --- memory layouts and dtypes ----------------------------------------------

@@ -60,7 +60,7 @@ def test_unknown_category_stays_at_its_node(tree):
     stays = tree.tree_.n_children[reached] > 0
     assert stays.any()
     assert tree.tree_.is_nominal[reached[stays]].all()
-    assert_array_equal(tree.predict_proba(strange), tree.tree_.value[reached])
+    assert_array_equal(tree.predict_proba(strange), tree.tree_.proba[reached])
     path = tree.decision_path(strange)
     assert path[0].indices[-1] == reached[0]
 

@@ -131,7 +131,7 @@ def assert_half(parent, child, tree, side, inherited):
         inner = child.bins_of(f)[:-1].astype(float)
         expected = [
             np.interp(inner, ends, mass[:, c] / whole[c]) * child.held[c]
-            for c in range(tree.n_classes)
+            for c in range(tree.max_n_classes)
         ]
         found = np.cumsum(child.counts_of(f), axis=0)[:-1]
         np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-6, atol=1e-6)

@@ -243,7 +243,7 @@ def test_few_rows_get_the_results_of_all(n_classes):
         rows = stream.X[rng.integers(0, 2500, min(5, model.tree_.node_count))]
         few, best = model.predict_proba(rows), model.predict(rows)
         copied = copy.deepcopy(model)
-        assert copied.tree_.value is copied.tree_.value  # it has been looked at
+        assert copied.tree_.proba is copied.tree_.proba  # it has been looked at
         np.testing.assert_array_equal(few, copied.predict_proba(rows))
         np.testing.assert_array_equal(best, copied.predict(rows))
     assert model.tree_.node_count > 10
@@ -252,13 +252,13 @@ def test_few_rows_get_the_results_of_all(n_classes):
 def test_empty_leaves_say_what_is_above():
     root = NodeTable(1, 2)
     root._add_root()
-    np.testing.assert_array_equal(root.value, [[0.5, 0.5]])
+    np.testing.assert_array_equal(root.proba, [[0.5, 0.5]])
     counts = np.zeros((8, 2))
     counts[1], counts[7] = [3, 1], [0, 2]
     tree = node_table_of([-1, 0, 0, 2, 2, 2, 5, 5], counts)
     half, left, right = [0.5, 0.5], [0.75, 0.25], [0.0, 1.0]
     np.testing.assert_array_equal(
-        tree.value, [half, left, half, half, half, half, half, right]
+        tree.proba, [half, left, half, half, half, half, half, right]
     )
 
 

@@ -98,12 +98,12 @@ def test_unknown_category_stays_at_its_node():
     assert tree.tree_.is_nominal[0]
     row = X[:1].assign(kind=pd.Categorical(["never"]))
     assert tree.apply(row)[0] == 0
-    np.testing.assert_allclose(tree.predict_proba(row)[0], tree.tree_.value[0])
+    np.testing.assert_allclose(tree.predict_proba(row)[0], tree.tree_.proba[0])
     # naive Bayes leaves below do not change what an internal node says
     other = ConfidenceTreeClassifier(grace_period=50).partial_fit(
         X, y, classes=[0, 1, 2]
     )
-    np.testing.assert_allclose(other.predict_proba(row)[0], other.tree_.value[0])
+    np.testing.assert_allclose(other.predict_proba(row)[0], other.tree_.proba[0])
 
 
 def test_goes_on_after_fit():

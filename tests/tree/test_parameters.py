@@ -13,6 +13,7 @@ from skconftree import ConfidenceTreeClassifier
 OTHER = {
     "fit": {
         "pruning": "c45",
+        "ccp_alpha": 0.01,
         "shrinkage": 50.0,
         "lookahead": 3,
         "max_bins": 4,
@@ -21,7 +22,7 @@ OTHER = {
     "partial_fit": {"grace_period": 900, "max_bytes": 65536, "drift": "ddm"},
 }
 SAME_TREE = {"n_jobs"}  # for every value
-REFUSED = {"pruning", "sample_weight_kind"}  # by the other method
+REFUSED = {"pruning", "ccp_alpha", "sample_weight_kind"}  # by the other method
 CASES = [
     (method, name, value) for method in OTHER for name, value in OTHER[method].items()
 ]

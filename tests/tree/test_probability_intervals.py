@@ -89,7 +89,7 @@ def test_nothing_else_changes():
     model, X, y = fitted()
     before = copy.deepcopy(model)
     model.recount_leaves(X, y)
-    for name in ("counts", "value", "raw_value", "parent", "threshold"):
+    for name in ("counts", "proba", "raw_proba", "parent", "threshold"):
         a, b = getattr(model.tree_, name), getattr(before.tree_, name)
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(model.predict_proba(X), before.predict_proba(X))

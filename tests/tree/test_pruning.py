@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import ccp_pruning_path
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import (
     BayesFactorBound,
     Chi2Bound,
@@ -100,7 +100,7 @@ def test_cost_complexity_is_that_of_scikit_learn(load, criterion, class_weight):
         here, there = list(preorder(tree.tree_)), list(preorder(theirs.tree_))
         assert_array_equal(tree.tree_.feature[here], theirs.tree_.feature[there])
         assert_array_equal(tree.tree_.threshold[here], theirs.tree_.threshold[there])
-        assert_array_equal(tree.tree_.value[here], theirs.tree_.value[there, 0])
+        assert_array_equal(tree.tree_.proba[here], theirs.tree_.value[there, 0])
         sizes.append(tree.get_n_leaves())
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 1
@@ -122,6 +122,35 @@ def test_ccp_alpha_by_its_public_name(criterion):
         ).fit(X, y)
         assert tree.tree_.node_count == theirs.tree_.node_count
         assert_allclose(tree.predict_proba(X), theirs.predict_proba(X))
+        same = ConfidenceTreeClassifier(None, criterion=criterion, ccp_alpha=alpha)
+        assert_array_equal(same.fit(X, y).tree_.counts, tree.tree_.counts)
+
+
+@pytest.mark.parametrize("bound", ["gtest", None])
+def test_ccp_alpha_replaces_the_default_pruning_only(bound):
+    X, y = with_wrong_labels(load_iris)
+    model = ConfidenceTreeClassifier(bound, ccp_alpha=0.02).fit(X, y)
+    assert model.pruning_.ccp_alpha == 0.02
+    by_object = CostComplexityPruning(0.02)
+    for parameters in ({"pruning": None, "ccp_alpha": 0.02}, {"pruning": by_object}):
+        other = ConfidenceTreeClassifier(bound, **parameters).fit(X, y)
+        assert pickle.dumps(other.tree_) == pickle.dumps(model.tree_)
+    path = model.cost_complexity_pruning_path(X, y)
+    assert len(path.ccp_alphas) > 3
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="'ccp_alpha' parameter of Conf.* must be"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="must be 'auto' or None with ccp_alpha=0.02"):
+        model.set_params(pruning="c45").fit(X, y)
+    with pytest.raises(ValueError, match="'ccp_alpha' parameter"):
+        ConfidenceTreeClassifier(ccp_alpha=-0.1).fit(X, y)
+    forest = ConfidenceForestClassifier(3, bound=bound, ccp_alpha=0.02, random_state=0)
+    other = ConfidenceForestClassifier(
+        3, bound=bound, pruning=by_object, random_state=0
+    )
+    for one, two in zip(forest.fit(X, y), other.fit(X, y), strict=True):
+        assert pickle.dumps(one.tree_) == pickle.dumps(two.tree_)
+        assert one.pruning_.ccp_alpha == 0.02
 
 
 @st.composite
@@ -275,7 +304,7 @@ def test_impurity_after_raising():
     options = {"bound": None, "criterion": "gain_ratio", "min_samples_leaf": 2}
     tree = ConfidenceTreeClassifier(**options, pruning="c45").fit(X, y).tree_
     assert np.any(tree.feature[tree.feature >= 0])
-    share = tree.value
+    share = tree.proba
     entropy = -np.sum(share * np.log2(np.where(share > 0, share, 1)), axis=1)
     assert_allclose(tree.impurity, entropy, atol=1e-12)
 

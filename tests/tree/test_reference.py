@@ -140,7 +140,7 @@ def assert_same(tree, node, i=0):
         tree.counts[i], node.raw_counts, rtol=1e-12, err_msg=where
     )
     np.testing.assert_allclose(
-        tree.value[i], node.counts / node.counts.sum(), rtol=1e-12, err_msg=where
+        tree.proba[i], node.counts / node.counts.sum(), rtol=1e-12, err_msg=where
     )
     assert tree.depth[i] == node.depth, where
     assert tree.impurity[i] == pytest.approx(node.impurity, abs=1e-12), where

@@ -20,7 +20,7 @@ from skconftree.tree import export_text, node_table
 
 def shrunk_slowly(tree, shrinkage):
     """Each node from the root down, as the formula is written."""
-    raw, counts, above = tree.raw_value, tree.counts, tree.parent
+    raw, counts, above = tree.raw_proba, tree.counts, tree.parent
     value = raw.copy()
     for node in range(1, tree.node_count):
         parent = above[node]
@@ -52,11 +52,11 @@ def test_worked_example():
     X = np.r_[np.zeros(8), np.ones(4)][:, np.newaxis]
     y = np.r_[np.zeros(7), np.ones(1), np.ones(4)].astype(int)
     tree = ConfidenceTreeClassifier(bound=None, max_depth=1, shrinkage=4).fit(X, y)
-    root, left, right = tree.tree_.value
+    root, left, right = tree.tree_.proba
     np.testing.assert_allclose(root, [7 / 12, 5 / 12])
     np.testing.assert_allclose(left[0], 7 / 12 + (7 / 8 - 7 / 12) * 0.75)
     np.testing.assert_allclose(right[0], 7 / 12 - 7 / 12 * 0.75)
-    np.testing.assert_array_equal(tree.tree_.raw_value[1], [7 / 8, 1 / 8])
+    np.testing.assert_array_equal(tree.tree_.raw_proba[1], [7 / 8, 1 / 8])
     np.testing.assert_array_equal(tree.tree_.counts[1], [7, 1])
 
 
@@ -72,7 +72,7 @@ def test_as_the_formula_is_written(shrinkage, splits, weights):
         class_weight=weights,
         min_samples_leaf=3,
     ).fit(X, y)
-    value = model.tree_.value
+    value = model.tree_.proba
     assert model.tree_.node_count > 20
     expected = shrunk_slowly(model.tree_, shrinkage)
     np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-14)
@@ -89,7 +89,7 @@ def test_a_step_never_falls_below_zero_by_rounding():
     weight = np.array([1.0, 3.0, 1e15, 7.0, 1e15, 1e15])
     model = ConfidenceTreeClassifier(bound=None, shrinkage=1e-5)
     model.fit(X, [0, 1, 0, 2, 1, 2], sample_weight=weight)
-    value = model.tree_.value
+    value = model.tree_.proba
     assert (value >= 0.0).all()
     assert (value <= 1.0).all()
 
@@ -104,7 +104,7 @@ def test_auto_is_ten_for_the_default_bound_and_none_for_others():
             assert model.shrinkage_ == 0.0, bound
             tree = model.tree_
             n = tree.weighted_n_node_samples[:, np.newaxis]
-            np.testing.assert_array_equal(tree.value, tree.counts / n)
+            np.testing.assert_array_equal(tree.proba, tree.counts / n)
 
 
 def test_tests_and_counts_are_the_same_with_and_without():
@@ -115,9 +115,9 @@ def test_tests_and_counts_are_the_same_with_and_without():
     for name in ("feature", "threshold", "parent", "counts", "impurity"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(shrunk, name))
     assert plain.evidence.tobytes() == shrunk.evidence.tobytes()
-    np.testing.assert_array_equal(plain.value, shrunk.raw_value)
+    np.testing.assert_array_equal(plain.proba, shrunk.raw_proba)
     assert plain.n_bytes == shrunk.n_bytes
-    assert not np.array_equal(plain.value, shrunk.value)
+    assert not np.array_equal(plain.proba, shrunk.proba)
 
 
 def test_weight_k_equals_k_rows():
@@ -126,7 +126,7 @@ def test_weight_k_equals_k_rows():
     a = ConfidenceTreeClassifier().fit(X, y, sample_weight=weight)
     b = ConfidenceTreeClassifier().fit(X.repeat(weight, 0), y.repeat(weight))
     assert a.tree_.node_count > 1
-    np.testing.assert_array_equal(a.tree_.value, b.tree_.value)
+    np.testing.assert_array_equal(a.tree_.proba, b.tree_.proba)
 
 
 @pytest.mark.parametrize("splits", ["binary", "multiway"])
@@ -145,7 +145,7 @@ def test_sklearn_has_the_same_probabilities_bit_for_bit(splits, bound):
     X.loc[:40, "e"] = "never seen"
     other = model.to_sklearn()
     np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-    values = other[-1].tree_.value
+    values = other[-1].tree_.value[:, 0]
     np.testing.assert_allclose(values.sum(axis=-1), 1.0)
 
 
@@ -161,14 +161,14 @@ def test_text_and_table_name_the_class_that_is_predicted():
     model, X = overruled()
     tree = model.tree_
     leaf = tree.n_children == 0
-    best, frequent = tree.value.argmax(axis=1), tree.raw_value.argmax(axis=1)
+    best, frequent = tree.proba.argmax(axis=1), tree.raw_proba.argmax(axis=1)
     assert (best != frequent)[leaf].any()
     predicted = dict(zip(model.apply(X), model.predict(X), strict=True))
     table = node_table(model)
     for node in np.flatnonzero(leaf):
         assert table[node].label == predicted[node] == best[node]
-        assert table[node].value == tuple(tree.value[node])
-        assert table[node].share == tree.raw_value[node, best[node]]
+        assert table[node].value == tuple(tree.proba[node])
+        assert table[node].share == tree.raw_proba[node, best[node]]
     told = [line for line in export_text(model).splitlines() if "--- class " in line]
     assert sorted(line.split("--- class ")[1][0] for line in told) == sorted(
         str(best[node]) for node in np.flatnonzero(leaf)
@@ -211,7 +211,7 @@ def test_later_splits_are_shrunk_too():
     model.set_params(max_depth=None).partial_fit(X[200:], y[200:])
     tree = model.tree_
     assert tree.node_count > n
-    np.testing.assert_allclose(tree.value, shrunk_slowly(tree, 7.0), atol=1e-12)
+    np.testing.assert_allclose(tree.proba, shrunk_slowly(tree, 7.0), atol=1e-12)
     np.testing.assert_allclose(tree.counts[0].sum(), 1200.0)
     assert pickle.dumps(pickle.loads(pickle.dumps(model))) == pickle.dumps(model)
 
@@ -233,7 +233,7 @@ def test_the_path_of_a_leaf_gives_what_the_whole_tree_gives(k):
         other = pickle.loads(pickle.dumps(model))
         alone = model.predict_proba(row)  # by its path
         assert model.predict(row) == alone.argmax(axis=1)
-        whole = model.tree_.value[model.apply(row)]
+        whole = model.tree_.proba[model.apply(row)]
         np.testing.assert_array_equal(alone, whole)
         np.testing.assert_array_equal(model.predict_proba(row), whole)
         told = model.partial_fit_predict(row, y[[i]], sample_weight=weight[[i]])
@@ -253,18 +253,18 @@ def test_a_chain_that_is_deeper_than_a_block_of_the_path():
     deepest = X[[int(model.tree_.depth[model.apply(X)].argmax())]]
     model.partial_fit(X[:1], y[:1])
     alone = model.predict_proba(deepest)
-    np.testing.assert_array_equal(alone, model.tree_.value[model.apply(deepest)])
+    np.testing.assert_array_equal(alone, model.tree_.proba[model.apply(deepest)])
 
 
 def test_a_fitted_tree_that_can_grow_predicts_as_before():
     X, y = noisy()
     model = ConfidenceTreeClassifier(leaf_prediction="majority").fit(X, y)
     before = model.predict_proba(X)
-    value = model.tree_.value.copy()
+    value = model.tree_.proba.copy()
     model.partial_fit(X[:1], y[:1], sample_weight=[0.0])
     np.testing.assert_array_equal(model.predict_proba(X), before)
     np.testing.assert_array_equal(model.predict_proba(X[:1]), before[:1])
-    np.testing.assert_array_equal(model.tree_.value, value)
+    np.testing.assert_array_equal(model.tree_.proba, value)
 
 
 def test_every_way_to_learn_and_read_agrees():
@@ -282,7 +282,7 @@ def test_every_way_to_learn_and_read_agrees():
     few = model.partial_fit(X[:1], y[:1]).predict_proba(new)
     assert model.to_sklearn().predict_proba(X) == pytest.approx(model.predict_proba(X))
     at = model.apply(new)
-    np.testing.assert_array_equal(few, model.tree_.value[at])
+    np.testing.assert_array_equal(few, model.tree_.proba[at])
 
 
 def test_drift_handling_ends_it():
@@ -291,7 +291,7 @@ def test_drift_handling_ends_it():
     assert model.shrinkage_ == 5.0
     model.partial_fit(X[300:], y[300:])
     assert model.shrinkage_ == 0.0
-    np.testing.assert_array_equal(model.tree_.value, model.tree_.raw_value)
+    np.testing.assert_array_equal(model.tree_.proba, model.tree_.raw_proba)
 
 
 def test_a_tree_that_was_not_fitted_has_none():
@@ -304,11 +304,11 @@ def test_a_tree_that_was_not_fitted_has_none():
 def test_a_call_of_partial_fit_that_fails_changes_nothing():
     X, y = noisy()
     model = ConfidenceTreeClassifier().fit(X, y)
-    before = model.tree_.value
+    before = model.tree_.proba
     with pytest.raises(ValueError, match="7"):
         model.partial_fit(X[:1], [7])
     assert model.shrinkage_ == 10.0
-    np.testing.assert_array_equal(model.tree_.value, before)
+    np.testing.assert_array_equal(model.tree_.proba, before)
 
 
 def test_stored_rows_change_nothing():
@@ -362,4 +362,4 @@ def test_deep_trees():
         counts[above] = [0.0, 0.0]
         counts += [[1.0 - first, float(first)], list(left)]
     tree = node_table_of(parent, counts, shrinkage=1.0)
-    np.testing.assert_allclose(tree.value, shrunk_slowly(tree, 1.0), atol=1e-12)
+    np.testing.assert_allclose(tree.proba, shrunk_slowly(tree, 1.0), atol=1e-12)

@@ -262,7 +262,7 @@ def test_a_class_from_the_nodes_above_is_explained():
         X[50:], y[50:]
     )
     rows = node_table(tree)
-    raw, value = tree.tree_.raw_value, tree.tree_.value
+    raw, value = tree.tree_.raw_proba, tree.tree_.proba
     for row in rows:
         node = row.node
         assert row.from_above == (raw[node].max() > raw[node][value[node].argmax()])

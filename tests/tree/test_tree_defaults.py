@@ -40,7 +40,7 @@ def same(a, b):
     return (
         a.tree_.feature.tolist() == b.tree_.feature.tolist()
         and np.array_equal(a.tree_.counts, b.tree_.counts)
-        and np.array_equal(a.tree_.value, b.tree_.value)
+        and np.array_equal(a.tree_.proba, b.tree_.proba)
     )
 
 

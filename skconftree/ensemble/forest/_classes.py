@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -21,6 +21,7 @@ from ...bounds._base import BaseBound
 from ...drift._registry import DETECTORS
 from ...tables._partial_fit import learn, read_call
 from ...tree._base import GrownClassifier
+from ...tree._classes import ConfidenceTreeClassifier
 from ...tree._growth import check_can_stream, check_stream
 from ...tree._parameters import CONSTRAINTS, COUNTERPARTS, MIN_BYTES
 from ...utils._available import available_if
@@ -29,7 +30,7 @@ from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
 from ._growth import ForestGrowth, grow_forest_on
-from ._model import TREE_PARAMETERS, ForestModel
+from ._model import MAX_DRAWS, TREE_PARAMETERS, ForestModel, tree_parameters
 from ._prediction import ForestPrediction
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         `fit` only. Pruning of each tree, by its own sample, as in
         :class:`~skconftree.ConfidenceTreeClassifier`. Forests with a pruning have no
         `partial_fit`.
+    ccp_alpha : float, default=0.0
+        `fit` only. Cost-complexity pruning of each tree, as in
+        :class:`~skconftree.ConfidenceTreeClassifier`. Larger values prune more.
     shrinkage : float or "auto", default=0.0
         `fit` only. Shrinkage of leaf probabilities toward those of the parent nodes in
         each tree, as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values
@@ -132,7 +136,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         Whether each tree is grown on a bootstrap sample. If False, each is grown on all
         rows.
     max_samples : int, float or None, default=None
-        `fit` only. Number of rows drawn for each tree; a float is a fraction of the
+        `fit` only. Number of rows drawn for each tree; a float is a multiple of the
         total weight. None draws as many as the sum of the weights. Smaller values make
         trees smaller and more different from each other. Requires `bootstrap`.
     count_repeats : bool, default=True
@@ -164,13 +168,20 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     Attributes
     ----------
+    estimator_ : ConfidenceTreeClassifier
+        The first tree as an unfitted estimator; `estimator` before `fit`.
     estimators_ : list of ConfidenceTreeClassifier
-        The trees. Without bins, and if repeats count, each tree equals the result of
-        `fit` with its parameters on the rows of its sample.
+        The trees, also by ``forest[i]``, ``len(forest)`` and iteration. Without bins,
+        and if repeats count, each tree equals the result of `fit` with its parameters
+        on the rows of its sample.
+    estimators_samples_ : list of ndarray of int32
+        Indices of the rows in the sample of each tree. Only after `fit`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_classes_ : int
         Number of classes.
+    n_outputs_ : int
+        1.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -251,7 +262,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         "bootstrap": ["boolean"],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0.0, 1.0, closed="right"),
+            Interval(RealNotInt, 0.0, float(MAX_DRAWS), closed="right"),
             None,
         ],
         "count_repeats": ["boolean"],
@@ -266,7 +277,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     n_estimators: int = 100
     _: KW_ONLY
     bound: str | BaseBound | Sequence[Any] | None = "gtest"
-    criterion: str | None = None
+    criterion: str | type[Any] | None = None
     delta: float | None = None
     splitter: Literal["best", "random"] = "best"
     max_depth: int | None = None
@@ -278,6 +289,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     min_impurity_decrease: float = 0.0
     max_bins: int | None = None
     pruning: str | BasePruning | None = None
+    ccp_alpha: float = 0.0
     shrinkage: float | Literal["auto"] = 0.0
     categorical_features: ArrayLike | None = "from_dtype"
     nominal_splits: Literal["auto", "binary", "multiway"] = "auto"
@@ -303,12 +315,28 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     _kind = ForestModel
 
+    estimator_ = fitted("template", "The first tree as an unfitted estimator.")
     estimators_ = fitted("estimators", "The trees.")
+    estimators_samples_ = fitted("samples", "Rows in the sample of each tree.")
     max_features_ = fitted("max_features", "The resolved `max_features`.")
     bound_ = fitted("bound", "The resolved bound, or the list of resolved bounds.")
     criterion_ = fitted("criterion", "The resolved criterion, or one for each bound.")
     oob_decision_function_ = fitted("known_oob.proba", "Out-of-bag probabilities.")
     oob_score_ = fitted("known_oob.score", "Score of the out-of-bag predictions.")
+
+    @property
+    def estimator(self) -> ConfidenceTreeClassifier:
+        """An unfitted tree with the parameters of the forest."""
+        return ConfidenceTreeClassifier(**tree_parameters(self)[0])
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[ConfidenceTreeClassifier]:
+        return iter(self.estimators_)
 
     def _growth(self):
         return ForestGrowth.of(self)

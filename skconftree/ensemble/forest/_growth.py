@@ -23,6 +23,7 @@ from ...tree._growth import (
 from ...tree._model import TreeModel
 from ...tree._parameters import (
     Plan,
+    requested_pruning,
     resolve_settings,
     resolve_shrinkage,
     resolve_statement,
@@ -34,6 +35,7 @@ from ...utils._warnings import warn
 from .._base import TASKS_PER_JOB
 from .._bootstrap import tree_seed
 from ._model import (
+    DrawnRows,
     ForestModel,
     OutOfBag,
     Sampler,
@@ -165,7 +167,7 @@ def out_of_bag_proba(forest, model, X, finite):
     votes = np.zeros((n_rows, len(model.classes)))
     n_votes = np.zeros(n_rows)
     sampler, trees = model.sampler, [member.tree for member in model.trees]
-    values = [tree.value for tree in trees]
+    values = [tree.proba for tree in trees]
     for first in range(0, len(trees), TREES):
         some = slice(first, first + TREES)
         absent = [sampler.counts(first + i) == 0 for i in range(len(trees[some]))]
@@ -206,7 +208,7 @@ class ForestGrowth(NamedTuple):
         parameters = tree_parameters(forest)
         statements = _statements(forest, parameters)
         prunings = [
-            resolve_pruning(forest.pruning, tree_defaults(bound))
+            resolve_pruning(requested_pruning(forest), tree_defaults(bound))
             for bound, _ in statements
         ]
         before = forest._model
@@ -226,6 +228,7 @@ class ForestGrowth(NamedTuple):
         seed = forest._model.seed if retained else forest._draw_seed()
         left_out = find_identifying(table)
         sampler, order, sample, total = _make_sampler(forest, table, seed)
+        drawn = _drawn_rows(table, None if sampler is None else order)
         tables, plans = {}, []
         for template, (bound, criterion), pruning in zip(
             parameters, statements, prunings, strict=True
@@ -273,6 +276,7 @@ class ForestGrowth(NamedTuple):
                 len(table.y),
                 listed=isinstance(forest.bound, list | tuple),
                 sampler=sampler,
+                drawn=drawn,
             )
 
         grown = grow_trees(
@@ -310,6 +314,15 @@ def _make_sampler(forest, table, seed):
     first = order.row_indices[order.starts]
     sampler = Sampler(order.ends, n_draws, seed)
     return sampler, order, table.at(first), float(n_draws)
+
+
+def _drawn_rows(table, order):
+    rows = np.arange(table.n_input_rows, dtype=np.int32)[table.row_indices]
+    if order is None:
+        return DrawnRows(rows, None)
+    distinct = len(order.starts) == len(rows)
+    starts = None if distinct else order.starts.astype(np.int32)
+    return DrawnRows(rows[order.row_indices], starts)
 
 
 def _model_of_tree(parameters, table, sampler, new, tree, rate):

@@ -5,6 +5,7 @@ from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from ..._compat import InvalidParameterError
 from ...bounds._base import BaseBound
@@ -37,15 +38,10 @@ def number_of_draws(max_samples, total):
         n_draws = round(max_samples * total)
     else:
         n_draws = int(max_samples)
-        if n_draws > total:
-            raise ValueError(
-                f"max_samples must be at most the total weight of the rows, {total:g}. "
-                f"Got {max_samples!r}."
-            )
     if n_draws > MAX_DRAWS:
         raise ValueError(
-            f"The sample weights sum to {total:g}, but at most {MAX_DRAWS} rows can be "
-            "drawn for each tree. Set max_samples, or bootstrap=False."
+            f"At most {MAX_DRAWS} rows can be drawn for each tree, not {n_draws}. "
+            "Set a smaller max_samples, or bootstrap=False."
         )
     return max(n_draws, 1)
 
@@ -84,6 +80,27 @@ class Sampler(NamedTuple):
         mean = -equal * np.expm1(drawn * np.log1p(-1.0 / equal))
         distinct[some] = np.rint(mean / RESOLUTION) * RESOLUTION
         return np.append(distinct, np.zeros(len(counts) - len(distinct)))
+
+
+class DrawnRows(NamedTuple):
+    """Rows of the input from which trees were grown, in the order of the sampler.
+
+    `starts` are the positions of the first row of each group of equal rows, None if
+    all rows differ.
+    """
+
+    row_indices: np.ndarray
+    starts: np.ndarray | None
+
+    def sample(self, counts):
+        """Rows of a sample by the counts of its groups; equal rows take turns."""
+        groups = np.repeat(np.arange(len(counts)), counts)
+        if self.starts is None:
+            return np.sort(self.row_indices[groups])
+        before = np.cumsum(counts, dtype=np.intp) - counts
+        size = np.diff(self.starts, append=len(self.row_indices))
+        turn = (np.arange(len(groups)) - before[groups]) % size[groups]
+        return np.sort(self.row_indices[self.starts[groups] + turn])
 
 
 # Parameters that are fixed for the trees of a forest. They have no look-ahead, because
@@ -179,7 +196,7 @@ class Voters:
                 by_bayes,
                 some,
                 [member.tree for member in some],
-                None if by_bayes else [member.tree.value for member in some],
+                None if by_bayes else [member.tree.proba for member in some],
             )
             for by_bayes, some in self.groups
         ]
@@ -199,7 +216,7 @@ class Voters:
                 add_votes(trees, values, X, finite, out)
                 continue
             else:
-                votes = values[0].take(trees[0].apply(X, finite), axis=0)
+                votes = values[0].take(trees[0]._leaves(X, finite), axis=0)
             if self.weights is not None:
                 votes *= self.weights[i]
             out += votes
@@ -231,8 +248,9 @@ class ForestModel:
 
     `seed` determines samples and trees. `parameters` and their `resolved` values are
     assigned to the trees in turn; `listed` is true if a list of bounds was passed.
-    `sampler` drew the samples of `fit`. `records`, of shape (n_trees, 2), hold the
-    recent accuracy of each tree; None unless the forest learns row by row.
+    `sampler` drew the samples of `fit` from the `drawn` rows. `records`, of shape
+    (n_trees, 2), hold the recent accuracy of each tree; None unless the forest learns
+    row by row.
     """
 
     schema: Schema
@@ -246,7 +264,9 @@ class ForestModel:
     sampler: Sampler | None = None
     records: np.ndarray | None = None
     out_of_bag: OutOfBag | None = None
+    drawn: DrawnRows | None = None
 
+    n_outputs = 1  # as in scikit-learn
     _shown = _voters = None
     _begun = False  # whether the trees were prepared for the columns of the rows
 
@@ -295,6 +315,22 @@ class ForestModel:
                 "There are no out-of-bag predictions. Call fit with oob_score=True."
             )
         return self.out_of_bag
+
+    @property
+    def samples(self):
+        """Rows of the sample of each tree; raises an error if they are unknown."""
+        if self.drawn is None:
+            raise AttributeError("Only a forest grown by fit has samples of the trees.")
+        if self.sampler is None:
+            return [np.sort(self.drawn.row_indices) for _ in self.trees]
+        return [
+            self.drawn.sample(self.sampler.counts(i)) for i in range(len(self.trees))
+        ]
+
+    @property
+    def template(self):
+        """The first tree as an unfitted estimator."""
+        return clone(self.estimators[0])
 
     @property
     def n_drifts(self):
@@ -350,7 +386,7 @@ class ForestModel:
         total = np.zeros(self.schema.n_features)
         split = [tree.tree for tree in self.trees if tree.tree.node_count > 1]
         for tree in split:
-            total += tree.feature_importances()
+            total += tree.compute_feature_importances()
         if split:
             total /= len(split)
         return total / total.sum() if total.any() else total
@@ -383,7 +419,7 @@ class ForestModel:
         state["trees"] = [tree.state() for tree in self.trees]
         for tree in state["trees"]:  # shared parts are stored once
             del tree["schema"], tree["classes"]
-        for name in ("sampler", "out_of_bag"):
+        for name in ("sampler", "out_of_bag", "drawn"):
             if state[name] is not None:
                 state[name] = state[name]._asdict()
         if self.records is not None:
@@ -400,7 +436,8 @@ class ForestModel:
         state = merge_defaults(state, default_parameters(cls), "The state of a forest")
         shared = read_columns(state, owner)
         trees = [TreeModel.of_state(tree, owner, shared) for tree in state["trees"]]
-        for name, kind in (("sampler", Sampler), ("out_of_bag", OutOfBag)):
+        kinds = (("sampler", Sampler), ("out_of_bag", OutOfBag), ("drawn", DrawnRows))
+        for name, kind in kinds:
             if state[name] is not None:
                 state[name] = kind(**state[name])
         sampler, records = state["sampler"], state["records"]

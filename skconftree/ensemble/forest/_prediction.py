@@ -65,7 +65,7 @@ def limits_of_votes(model, rows, confidence_level):
         part = slice(start, start + ROWS)
         votes = np.stack(
             [
-                member.tree.value[find_leaves(member.tree, X[part], finite)]
+                member.tree.proba[find_leaves(member.tree, X[part], finite)]
                 for member in model.trees
             ],
             axis=-1,

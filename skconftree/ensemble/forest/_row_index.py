@@ -168,7 +168,7 @@ class ForestRowIndex(Lockable):
         changed, shares = [], []
         for i, leaves in enumerate(nodes):
             tree = self._trees[i][0]
-            now = np.rint(tree.value * UNIT).astype(np.int64)
+            now = np.rint(tree.proba * UNIT).astype(np.int64)
             change = now.copy()
             if i < len(self._shares):
                 # a row was counted at its nearest ancestor that already existed

@@ -37,7 +37,7 @@ cdef class NCMTree(NodeTable):
 
     Attributes
     ----------
-    node_count, max_depth, n_features, n_classes : int
+    node_count, max_depth, n_features, max_n_classes : int
     n_centroids : int
         Number of class means of all splits.
     children_left, children_right : ndarray of shape (node_count,), intp
@@ -47,7 +47,7 @@ cdef class NCMTree(NodeTable):
     depth : ndarray of shape (node_count,), int32
     counts : ndarray of shape (node_count, n_classes), float64
         Weight of the training rows of each class.
-    value : ndarray of shape (node_count, n_classes), float64
+    proba : ndarray of shape (node_count, n_classes), float64
         Class proportions. A node that no row has reached has those of its nearest
         ancestor with rows.
     impurity : ndarray of shape (node_count,), float64

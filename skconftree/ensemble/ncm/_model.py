@@ -172,7 +172,7 @@ class NCMTreeModel(NCMModel):
 
     def proba(self, X):
         """Class proportions of the leaf of each row."""
-        return self.tree.value_of(self.leaves(X))
+        return self.tree.proba_of(self.leaves(X))
 
     def best(self, X):
         """Most frequent class of the leaf of each row."""
@@ -243,7 +243,7 @@ def _read_tree(state, parts, owner):
     fits = (
         tree.node_count > 0
         and tree.n_features == parts["schema"].n_features
-        and tree.n_classes == len(parts["classes"])
+        and tree.max_n_classes == len(parts["classes"])
     )
     check_state_parts(owner, {"tree_": fits})
     return tree

@@ -119,6 +119,10 @@ def thresholds(arrays):
     return np.where(nodes["feature"] < 0, float(LEAF), nodes["threshold"])
 
 
+def features(arrays):
+    return arrays["nodes"]["feature"].astype(np.intp)
+
+
 def is_nominal(arrays):
     return arrays["branching"]["first"] >= 0
 
@@ -126,7 +130,7 @@ def is_nominal(arrays):
 def missing_go_to_left(arrays):
     branching = arrays["branching"]
     numeric = (branching["first"] < 0) & (arrays["n_children"] > 0)
-    return numeric & (branching["missing_left"] != 0)
+    return (numeric & (branching["missing_left"] != 0)).view(np.uint8)
 
 
 def missing_seen(arrays):
@@ -225,8 +229,11 @@ def paths(parent, depth, leaves):
     )
 
 
-def importances(feature, parent, mass, n_features):
-    """Share of each feature in the decrease of `mass`, weight times impurity."""
+def importances(feature, parent, mass, n_features, weight=None):
+    """Share of each feature in the decrease of `mass`, weight times impurity.
+
+    With the `weight` of all rows the decrease per row is not divided by its sum.
+    """
     split = np.flatnonzero(feature >= 0)
     decrease = mass.copy()
     np.subtract.at(decrease, parent[1:], mass[1:])
@@ -235,7 +242,7 @@ def importances(feature, parent, mass, n_features):
     ).astype(np.float64)  # integers without a split
     # splits chosen by EC2 may increase the impurity
     share = np.maximum(share, 0.0)
-    total = share.sum()
+    total = share.sum() if weight is None else weight
     return share / total if total > 0.0 else share
 
 

@@ -81,7 +81,7 @@ cdef void* address_of(array) except? NULL
 
 cdef class NodeArrays:
     cdef readonly intp_t n_features
-    cdef readonly intp_t n_classes
+    cdef intp_t n_classes               # Python gets it as an array, as in scikit-learn
     cdef readonly intp_t node_count
     cdef readonly intp_t n_leaves
     cdef readonly intp_t n_removed      # removed nodes
@@ -92,7 +92,7 @@ cdef class NodeArrays:
     cdef readonly bint keeps_competitors  # of splits
     cdef readonly bint keeps_stops      # of nodes: why leaves have not split
     cdef readonly double shrinkage      # of the values towards those of the parents
-    cdef intp_t capacity
+    cdef readonly intp_t capacity
     cdef dict _arrays
     cdef Guard guard                    # protects the next attribute
     cdef Snapshot _stored               # the latest snapshot

@@ -528,15 +528,35 @@ cdef class NodeArrays:
         return reasons
 
     @property
-    def value(self):
+    def proba(self):
         return self._snapshot().values()
 
     @property
-    def raw_value(self):
+    def raw_proba(self):
         return self._snapshot().of_counts(proportions)
 
+    @property
+    def value(self):
+        cdef Snapshot snapshot = self._snapshot()
+        value = snapshot.counted.get("value")
+        if value is None:
+            value = snapshot.counted["value"] = snapshot.values()[:, np.newaxis]
+        return value
+
+    @property
+    def max_n_classes(self):
+        return self.n_classes
+
+    def __getattr__(self, name):
+        # Called for missing attributes: Python does not see the attribute of this name.
+        if name == "n_classes":
+            return np.array([self.n_classes], dtype=np.intp)
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
+
     cdef int fill_value(self, intp_t node, float64_t* out) except -1:
-        # A row of `value`; the caller holds the write lock.
+        # A row of `proba`; the caller holds the write lock.
         cdef const float64_t[:, ::1] value
         cdef const float64_t[::1] class_weight = self.class_weight
         cdef intp_t c
@@ -551,13 +571,13 @@ cdef class NodeArrays:
             out[c] = value[node, c]
         return 0
 
-    def value_of(self, nodes):
-        """Rows of `value`; for a small number of leaves without a snapshot."""
+    def proba_of(self, nodes):
+        """Rows of `proba`; for a small number of leaves without a snapshot."""
         value = _values_of_leaves(self, nodes)
-        return self.value.take(nodes, axis=0) if value is None else value
+        return self.proba.take(nodes, axis=0) if value is None else value
 
     def best_of(self, nodes):
-        """Most frequent class of nodes, the first of equal ones; see `value_of`."""
+        """Most frequent class of nodes, the first of equal ones; see `proba_of`."""
         cdef Snapshot snapshot
         value = _values_of_leaves(self, nodes)
         if value is not None:
@@ -570,7 +590,7 @@ cdef class NodeArrays:
         return best.take(nodes)
 
     def _shrunk_rows(self, const intp_t[::1] nodes):
-        # Rows of `value`, computed along the paths; the caller holds the read lock.
+        # Rows of `proba`, computed along the paths; the caller holds the read lock.
         cdef const float64_t[::1] class_weight = self.class_weight
         cdef intp_t i
         value = np.empty((nodes.shape[0], self.n_classes))
@@ -619,7 +639,7 @@ cdef object _copy_to(NodeArrays tree, Snapshot new, Snapshot old):
 
 
 cdef object _values_of_leaves(NodeArrays tree, object nodes):
-    # `value` of a number of leaves that is smaller than a snapshot; or None.
+    # `proba` of a number of leaves that is smaller than a snapshot; or None.
     cdef Snapshot snapshot
     if tree.lock is None or len(nodes) >= tree.node_count:
         return None
@@ -792,9 +812,9 @@ cdef class NodeTable(NodeArrays):
         return
 
     def _shrunk_by(self, shrinkage):
-        """Shrink `value` towards that of the parents, see `shrunk`; counts are unchanged.
+        """Shrink `proba` towards that of the parents, see `shrunk`; counts are unchanged.
 
-        The caller holds the write lock or owns the tree. With 0, `value` is `raw_value`.
+        The caller holds the write lock or owns the tree. With 0, `proba` is `raw_proba`.
         """
         self.shrinkage = checked_shrinkage(shrinkage)
         self._store_snapshot(None)

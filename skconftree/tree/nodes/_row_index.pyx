@@ -430,7 +430,7 @@ def reroute(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] mov
 def find_leaves(tree, X, finite):
     """Leaf of each row of a float32 table, dense or sparse."""
     if isinstance(X, np.ndarray):   # faster than issparse
-        return tree.apply(X, finite)
+        return tree._leaves(X, finite)
     return apply_sparse(tree, X.tocsr())
 
 

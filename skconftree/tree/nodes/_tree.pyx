@@ -3,8 +3,10 @@
 import numpy as np
 from libc.math cimport INFINITY, NAN, floor
 from libc.string cimport memcpy
+from scipy.sparse import issparse
 
 from skconftree.tree.nodes._derived import (
+    features,
     replace_subtree,
     importances,
     is_nominal,
@@ -28,6 +30,7 @@ from skconftree.utils._typedefs cimport int32_t
 
 cdef enum:
     UNDEFINED = -2      # feature of a leaf, as in scikit-learn
+    ROWS = 4096         # of a sparse table that are dense at a time
 
 
 cdef class Tree(NodeTable):
@@ -43,8 +46,15 @@ cdef class Tree(NodeTable):
 
     Attributes
     ----------
-    node_count, n_removed, max_depth, n_features, n_classes : int
+    node_count, n_removed, n_leaves, max_depth, n_features, max_n_classes : int
         Number of nodes in the arrays, number of removed nodes, and sizes of the tree.
+    n_classes : ndarray of shape (1,), intp
+        Number of classes, as `max_n_classes`.
+    n_outputs : int
+        1. A tree with nominal splits does not have it, because functions of
+        scikit-learn would read these splits as numeric.
+    capacity : int
+        Number of nodes for which memory is allocated.
     children_left, children_right : ndarray of shape (node_count,), intp
         Children of each node; -1 at a leaf, -2 at a node with a branch for every
         category, see `children`.
@@ -53,23 +63,25 @@ cdef class Tree(NodeTable):
     parent : ndarray of shape (node_count,), int32
         Parent of each node; -1 at the root, -2 at a removed node.
     depth : ndarray of shape (node_count,), int32
-    feature : ndarray of shape (node_count,), int32
+    feature : ndarray of shape (node_count,), intp
         Feature of the split; -2 at a leaf.
     threshold : ndarray of shape (node_count,), float64
         Rows with a value of at most this go left; -2 at a leaf, NaN at a nominal split,
         see `branches`; infinity at a split that only separates missing values.
-    missing_go_to_left : ndarray of shape (node_count,), bool
+    missing_go_to_left : ndarray of shape (node_count,), uint8
         Whether a numeric split sends missing values to the left.
     missing_seen : ndarray of shape (node_count,), bool
         Whether training rows of the node had missing values, so that this was learned.
     counts : ndarray of shape (node_count, n_classes), float64
         Weight of the training rows of each class, without `class_weight`.
-    value : ndarray of shape (node_count, n_classes), float64
-        Predicted class probabilities: `raw_value`, shrunk towards those of the parents.
-    raw_value : ndarray of shape (node_count, n_classes), float64
-        Class proportions with `class_weight`. Equal to `value` if `shrinkage` is 0.
+    proba : ndarray of shape (node_count, n_classes), float64
+        Predicted class probabilities: `raw_proba`, shrunk towards those of the parents.
+    value : ndarray of shape (node_count, 1, n_classes), float64
+        The same in the shape of scikit-learn.
+    raw_proba : ndarray of shape (node_count, n_classes), float64
+        Class proportions with `class_weight`. Equal to `proba` if `shrinkage` is 0.
     shrinkage : float
-        Weight of the parent's prediction in `value`, in rows.
+        Weight of the parent's prediction in `proba`, in rows.
     impurity : ndarray of shape (node_count,), float64
     n_node_samples : ndarray of shape (node_count,), intp
     weighted_n_node_samples : ndarray of shape (node_count,), float64
@@ -255,7 +267,7 @@ cdef class Tree(NodeTable):
 
     @property
     def feature(self):
-        return self._snapshot().array("nodes")["feature"]
+        return self._snapshot().of_structure(features)
 
     @property
     def threshold(self):
@@ -275,13 +287,15 @@ cdef class Tree(NodeTable):
 
     def __getattr__(self, name):
         # Called for missing attributes. scikit-learn's tree functions access `n_outputs`.
-        if name == "n_outputs":
-            raise AttributeError(
-                "This is not a tree of scikit-learn. Pass the result of the estimator's "
-                "to_sklearn() to functions of scikit-learn, or use export_text, "
-                "export_html and node_table of skconftree.tree."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if name != "n_outputs":
+            return NodeTable.__getattr__(self, name)
+        if self.n_mapped_codes == 0:
+            return 1
+        raise AttributeError(
+            "A tree with nominal splits is not a tree of scikit-learn. Pass the result "
+            "of the estimator's to_sklearn() to functions of scikit-learn, or use "
+            "export_text, export_html and node_table of skconftree.tree."
+        )
 
     def _features_at_halves(self):
         """Features whose thresholds are all multiples of 1/2, in a finished tree."""
@@ -318,20 +332,46 @@ cdef class Tree(NodeTable):
             self._leave()
         return np.where(ordinal < 0, node_idx, left + ordinal)
 
-    def feature_importances(self):
-        """Share of each feature in the decrease of impurity, as in scikit-learn."""
+    def compute_feature_importances(self, normalize=True):
+        """Decrease of impurity by each feature; its share if `normalize`."""
         cdef dict snapshot = self._snapshot().all_arrays()
+        weight = snapshot["counts"] @ self.class_weight
         return importances(
-            snapshot["nodes"]["feature"], snapshot["parent"],
-            (snapshot["counts"] @ self.class_weight) * snapshot["impurity"], self.n_features,
+            snapshot["nodes"]["feature"],
+            snapshot["parent"],
+            weight * snapshot["impurity"],
+            self.n_features,
+            None if normalize else weight[0],
         )
 
-    def apply(self, const float32_t[:, ::1] X not None, finite=None):
+    def compute_node_depths(self):
+        """Depth of each node, where that of the root is 1, as in scikit-learn."""
+        return self._snapshot().array("depth").astype(np.int64) + 1
+
+    def predict(self, X):
+        """Class probabilities of each row of `X`, see `apply`."""
+        return self.proba_of(self.apply(X))
+
+    def decision_path(self, X):
+        """CSR indicator of the nodes on the path of each row of `X`, see `apply`."""
+        return self.path(self.apply(X))
+
+    def apply(self, X, finite=None):
         """Leaf of each row, or the node at which its category is unknown.
 
-        `X` has category codes in nominal columns, and NaN for missing numbers. `finite`
-        says whether `X` has no NaN; None if that is not known.
+        `X` is an array or a sparse table of float32. It has category codes in nominal
+        columns, and NaN for missing numbers. `finite` says whether a C-contiguous array
+        has no NaN; None if that is not known.
         """
+        if getattr(X, "dtype", None) != np.float32 or X.ndim != 2:
+            raise ValueError("X must be a two-dimensional array or sparse table of float32.")
+        if not issparse(X):
+            return self._leaves(np.ascontiguousarray(X), finite)
+        X = X.tocsr()
+        parts = [X[i : i + ROWS].toarray() for i in range(0, X.shape[0] or 1, ROWS)]
+        return np.concatenate([self._leaves(part) for part in parts])
+
+    def _leaves(self, const float32_t[:, ::1] X not None, finite=None):
         cdef intp_t n = X.shape[0]
         leaves = np.empty(n, dtype=np.intp)
         cdef intp_t[::1] out = leaves

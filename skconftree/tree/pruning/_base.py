@@ -146,4 +146,4 @@ def proportionate_counts(tree):
     """Class counts as a bound uses them: reweighted, with the unweighted total."""
     if (tree.class_weight == 1.0).all():
         return tree.counts
-    return tree.raw_value * tree.counts.sum(axis=1, keepdims=True)
+    return tree.raw_proba * tree.counts.sum(axis=1, keepdims=True)

@@ -17,7 +17,7 @@ from ...bounds import (
     ec2_confidence,
     possibilistic_entropy,
 )
-from ...criteria._criterion import CRITERIA
+from ...criteria._criterion import criterion_class
 from ...utils._types import Floats
 from ._base import BasePruning, proportionate_counts
 from ._pruning import PessimisticCost, SubtreeRaising
@@ -109,7 +109,7 @@ class PessimisticPruning(BasePruning):
 
 def _changes_proportions(tree):
     """Whether the children of each node have other class proportions than the node."""
-    value, parent = tree.raw_value, tree.parent
+    value, parent = tree.raw_proba, tree.parent
     differs = np.zeros(tree.node_count, dtype=bool)
     differs[parent[1:][(value[1:] != value[parent[1:]]).any(axis=1)]] = True
     return differs
@@ -152,7 +152,7 @@ class C45Pruning(BasePruning):
     def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
         X, y, weight = rows.take()
         weight = np.ones(len(y)) if weight is None else weight
-        score = CRITERIA[rows.criterion](tree.n_classes)
+        score = criterion_class(rows.criterion)(tree.max_n_classes)
         y = y.astype(np.intp, copy=False)
         X = X.tocsr() if issparse(X) else X
         return SubtreeRaising(tree, score, X, y, weight, self.confidence).prune()

@@ -70,7 +70,7 @@ def merge_leaves(Tree tree):
     leaf = merged.view(np.uint8)
     labels = np.full(tree.node_count, -1, dtype=np.int32)   # -1: unknown
     if tree.shrinkage == 0.0:
-        labels[:] = (<object> tree).value.argmax(axis=1)
+        labels[:] = (<object> tree).proba.argmax(axis=1)
     label = labels
     # children have larger ids than their parent, and splits are in their order
     for child in range(tree.node_count - 1, 0, -1):

@@ -507,9 +507,9 @@ def read_nodes(
     # Each array is read only once, because several are computed for all nodes.
     feature, threshold = tree.feature[nodes], tree.threshold[nodes]
     is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
-    counts, value = tree.counts[nodes], tree.value[nodes]
+    counts, value = tree.counts[nodes], tree.proba[nodes]
     best = value.argmax(axis=1)  # as in `predict`
-    raw = tree.raw_value[nodes]
+    raw = tree.raw_proba[nodes]
     share = raw[np.arange(len(nodes)), best]
     tests = _Tests(estimator, names, decimals)
     branches = [
@@ -520,7 +520,7 @@ def read_nodes(
             threshold.tolist(),
             is_nominal.tolist(),
             missing_seen.tolist(),
-            tree.missing_go_to_left[nodes].tolist(),
+            tree.missing_go_to_left[nodes].astype(bool).tolist(),
             strict=True,
         )
     ]

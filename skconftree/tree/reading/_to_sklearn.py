@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from ..._compat import make_sklearn_tree
-from ...criteria._criterion import CRITERIA
+from ...criteria._criterion import criterion_class
 from ...tables._features import MISSING, UNKNOWN
 from ...utils._warnings import warn
 from ._records import read_nodes
@@ -35,7 +35,7 @@ def to_sklearn(estimator):
                 "n_node_samples": tree.n_node_samples,
                 "weighted_n_node_samples": tree.weighted_n_node_samples,
             },
-            tree.value,
+            tree.proba,
             n_features=estimator.n_features_in_,
         )
         if estimator.is_categorical_ is None:
@@ -157,8 +157,8 @@ class _BinaryTree:
         # Read only once, because most are computed for all nodes.
         self.class_weight = tree.class_weight
         self.counts = tree.counts
-        self.value = tree.value
-        self.raw = tree.raw_value
+        self.value = tree.proba
+        self.raw = tree.raw_proba
         self.shrinkage = tree.shrinkage
         self.n_rows = tree.n_node_samples
         self.weight = tree.weighted_n_node_samples
@@ -171,7 +171,8 @@ class _BinaryTree:
             self._encode(0, [estimator.categories_[0] or [MISSING]])
         self.rows = []  # fields of the new nodes
         self.values = []
-        self.impurities = CRITERIA[estimator.criterion_](tree.n_classes).impurities
+        criterion = criterion_class(estimator.criterion_)(tree.max_n_classes)
+        self.impurities = criterion.impurities
         # targets to write, and the link that receives their id
         stack = [(0, None)]
         while stack:

@@ -1,16 +1,17 @@
 """Creation of the compiled criterion and bound of one worker."""
 
-from ...criteria._criterion import CRITERIA
+from ...criteria._criterion import CRITERIA, criterion_class
 
 
 def make_kernels(settings, n_classes, largest=None):
     """Return the compiled criterion and bound (or None); ValueError if incompatible."""
-    if settings.criterion not in CRITERIA:
+    kind, bound = criterion_class(settings.criterion), None
+    if kind is None:
         raise ValueError(
-            f"The criterion of growth settings must be one of {list(CRITERIA)}. Got "
-            f"{settings.criterion!r} instead."
+            f"The criterion of growth settings must be one of {list(CRITERIA)} or a "
+            f"class of criteria. Got {settings.criterion!r} instead."
         )
-    criterion, bound = CRITERIA[settings.criterion](n_classes), None
+    criterion = kind(n_classes)
     if settings.bound is not None:
         bound = settings.bound.kernel(settings.criterion, n_classes)
     if largest is not None:

@@ -82,7 +82,7 @@ def check_recipe(recipe, tree):
 
 
 def _fits_tree(recipe, tree):
-    d, K = tree.n_features, tree.n_classes
+    d, K = tree.n_features, tree.max_n_classes
     settings, nominal = recipe.settings, recipe.nominal
     pool, box = recipe.X_pool, recipe.box
     split = tree.feature >= 0

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from reference.effort import examples
 from scipy import sparse
 from skconftree.ensemble._bootstrap import draw_counts, tree_seed
@@ -308,7 +309,7 @@ def test_a_failed_fit_changes_nothing():
     X, y = make_table(12)
     forest = forest_of().fit(X, y)
     before = pickle.dumps(forest)
-    for wrong in ({"max_samples": 1000}, {"bound": []}, {"bound": "nothing"}):
+    for wrong in ({"max_samples": 2**31}, {"bound": []}, {"bound": "nothing"}):
         old = {name: getattr(forest, name) for name in wrong}
         with pytest.raises(ValueError, match="max_samples|bound"):
             forest.set_params(**wrong).fit(X, y)
@@ -328,8 +329,9 @@ def test_a_failed_fit_changes_nothing():
         ({"bound": ["gtest", 3]}, "Got 3 in the list"),
         ({"bootstrap": False, "max_samples": 0.5}, "max_samples"),
         ({"bootstrap": False, "oob_score": True}, "oob_score"),
-        ({"max_samples": 10_000}, "at most the total weight"),
-        ({"max_samples": 1.5}, "max_samples"),
+        ({"max_samples": 2**31}, "smaller max_samples"),
+        ({"max_samples": 1e8}, "smaller max_samples"),
+        ({"max_samples": 0.0}, "max_samples"),
         ({"class_weight": "balanced_sample"}, "class_weight"),
         ({"bound": ["gtest", "credible"], "criterion": "ec2"}, "criterion"),
     ],
@@ -382,6 +384,55 @@ def test_too_many_rows_to_draw():
     with pytest.raises(ValueError, match="max_samples"):
         forest_of().fit(X, y, np.full(len(y), 1e9))
     forest_of(max_samples=50).fit(X, y, np.full(len(y), 1e9))
+
+
+def test_a_forest_is_a_sequence_of_its_trees():
+    X, y = make_table(17)
+    forest = forest_of(3, bound=["chi2", None], max_depth=2)
+    assert forest.estimator.get_params()["bound"] == "chi2"
+    with pytest.raises(NotFittedError):
+        len(forest)
+    forest.fit(X, y)
+    assert len(forest) == 3
+    assert list(forest) == forest.estimators_
+    assert (forest[0], forest[-2:]) == (forest.estimators_[0], forest.estimators_[1:])
+    assert not hasattr(forest.estimator_, "tree_")
+    assert forest.estimator_.get_params()["max_depth"] == 2
+    assert forest.n_outputs_ == forest[0].n_outputs_ == 1
+
+
+@pytest.mark.parametrize("max_samples", [None, 0.3, 2.5, 500])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_samples_of_the_trees(max_samples, weighted):
+    """Each tree is that of `fit` on the rows of its sample."""
+    X, y = make_table(18)
+    X, y = np.r_[X, X[:30]], np.r_[y, y[:30]]  # equal rows
+    weight = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
+    forest = forest_of(4, max_samples=max_samples).fit(X, y, weight)
+    total = weight.sum() if weighted else len(y)
+    n_draws = {None: total, 500: 500}.get(max_samples)
+    n_draws = round(max_samples * total) if n_draws is None else n_draws
+    forest = pickle.loads(pickle.dumps(forest))
+    for tree, rows in zip(forest, forest.estimators_samples_, strict=True):
+        assert (rows.dtype, len(rows)) == (np.int32, n_draws)
+        assert (np.diff(rows) >= 0).all()
+        assert not weighted or (weight[rows] > 0).all()
+        alone = clone(tree).fit(X[rows], y[rows])
+        assert_array_equal(alone.tree_.counts, tree.tree_.counts)
+    times = np.bincount(np.concatenate(forest.estimators_samples_), minlength=len(y))
+    if not weighted and n_draws > 300:
+        assert times.min() > 0
+    with pytest.raises(AttributeError, match="Only a forest grown by fit"):
+        _ = forest.partial_fit(X, y).estimators_samples_
+
+
+def test_samples_without_bootstrap_are_all_rows():
+    X, y = make_table(19)
+    forest = forest_of(2, bootstrap=False).fit(X, y)
+    assert_array_equal(forest.estimators_samples_, [np.arange(len(y))] * 2)
+    weight = np.arange(len(y)) % 2
+    forest.fit(X, y, weight)
+    assert_array_equal(forest.estimators_samples_, [np.flatnonzero(weight)] * 2)
 
 
 def test_pickles_copies_and_grids():

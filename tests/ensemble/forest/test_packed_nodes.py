@@ -14,7 +14,7 @@ def by_trees(forest, X):
     """Mean of what the trees say of the leaves that they name, in their order."""
     total = np.zeros((len(X), len(forest.classes_)))
     for tree in forest.estimators_:
-        total += tree.tree_.value[tree.apply(X)]
+        total += tree.tree_.proba[tree.apply(X)]
     return total / len(forest.estimators_)
 
 

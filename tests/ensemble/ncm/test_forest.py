@@ -227,8 +227,8 @@ def test_unreached_leaves_say_what_the_node_above_does():
         tree = one.tree_
         empty = np.flatnonzero(tree.counts.sum(axis=1) == 0)
         for node in empty:
-            assert np.array_equal(tree.value[node], tree.value[tree.parent[node]])
-        assert tree.value.sum(axis=1) == pytest.approx(np.ones(tree.node_count))
+            assert np.array_equal(tree.proba[node], tree.proba[tree.parent[node]])
+        assert tree.proba.sum(axis=1) == pytest.approx(np.ones(tree.node_count))
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_rounded_distances_change_nothing(monkeypatch, kind, d, n_classes):
         found.append(forest.set_params(n_jobs=n_jobs).predict_proba(X))
     leaves = forest.apply(X)
     trees = [one.tree_ for one in forest.estimators_]
-    expected = sum(one.value[leaf] for one, leaf in zip(trees, leaves.T, strict=True))
+    expected = sum(one.proba[leaf] for one, leaf in zip(trees, leaves.T, strict=True))
     assert len({one.tobytes() for one in found}) == 1
     assert (found[0] == expected / len(trees)).all()
 
