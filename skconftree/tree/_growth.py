@@ -373,6 +373,11 @@ def check_can_stream(estimator):
             f"None in partial_fit, which never removes a split. Got "
             f"{estimator.pruning!r} instead."
         )
+    if estimator.bound == "ctree" or getattr(estimator.bound, "tests_features", False):
+        raise AttributeError(
+            f"bound={estimator.bound!r} tests the features of all rows of a node and "
+            "does not work with partial_fit. Use another bound, such as 'gtest'."
+        )
     class_weight = estimator.class_weight
     if isinstance(class_weight, str) and class_weight in WEIGHTS_OF_ALL_ROWS:
         raise AttributeError(
