@@ -6,5 +6,8 @@ class CTreeBound(BaseBound):
     delta: float
     form: Literal["quadratic", "maximum"]
     def __init__(
-        self, delta: float = 0.05, *, form: Literal["quadratic", "maximum"] = "quadratic"
+        self,
+        delta: float = 0.05,
+        *,
+        form: Literal["quadratic", "maximum"] = "quadratic",
     ) -> None: ...

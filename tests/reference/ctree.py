@@ -1,7 +1,7 @@
 """Conditional inference trees of Hothorn, Hornik and Zeileis (2006), written plainly.
 
-Every statistic is computed from its definition, with the full conditional expectation and
-covariance of Strasser and Weber (1999): no formula here is simplified for a kind of
+Every statistic is computed from its definition, with the full conditional expectation
+and covariance of Strasser and Weber (1999): no formula is simplified for a kind of
 feature, and nothing is shared with the package.
 """
 
@@ -14,7 +14,7 @@ TIES = 1e-9
 
 
 def moments(G, H, w):
-    """Linear statistic, its expectation and covariance for influences H and transforms G."""
+    """Linear statistic with its expectation and covariance."""
     n = w.sum()
     t = (G * w[:, None]).T @ H
     mean = w @ H / n
@@ -49,7 +49,7 @@ def indicators(codes):
 
 
 def log_pvalue(x, is_nominal, y, w, form="quadratic"):
-    """Test of one feature: (log p, statistic), or None if it or the class is constant."""
+    """Test of one feature: (log p, statistic), or None for a constant."""
     seen = (w > 0) & ~np.isnan(x)
     x, y, w = x[seen], y[seen], w[seen]
     if len(x) == 0 or x.min() == x.max() or y.min() == y.max():
@@ -63,10 +63,11 @@ def log_pvalue(x, is_nominal, y, w, form="quadratic"):
     rows = G.shape[1] if G.shape[1] > 2 else 1
     n_cells = rows * (H.shape[1] if H.shape[1] > 2 else 1)
     log_tail = np.log(2) + norm.logsf(statistic)
-    # Sidak's inequality: at least the probability that independent entries are all smaller
-    return np.log(-np.expm1(n_cells * np.log1p(-min(np.exp(log_tail), 1.0)))) if (
-        log_tail > -700
-    ) else np.log(n_cells) + log_tail, statistic
+    # Sidak's inequality: as if the entries were independent
+    log_p = np.log(n_cells) + log_tail
+    if log_tail > -30:
+        log_p = np.log(adjusted(min(log_tail, 0.0), n_cells))
+    return log_p, statistic
 
 
 def adjusted(log_p, m):
@@ -75,7 +76,7 @@ def adjusted(log_p, m):
 
 
 def sides(x, is_nominal):
-    """Every binary split as (kind, value) and the rows that go left, missing right or left."""
+    """Rows that go left, for every binary split."""
     seen = ~np.isnan(x)
     values = np.unique(x[seen])
     if is_nominal:
@@ -102,7 +103,7 @@ def best_split(x, is_nominal, y, w, least):
 
 
 def examine(X, nominal, y, w, *, alpha=0.05, least=7.0, form="quadratic"):
-    """Log p-values of the features and the split of a node, (feature, rows left) or None."""
+    """Tests of the features, their number, and the split of a node: (feature, left)."""
     tests = [
         log_pvalue(x, is_nominal, y, w, form)
         for x, is_nominal in zip(X.T, nominal, strict=True)
