@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..bounds import GTestBound, TreeDefaults
+from ..bounds._registry import BOUNDS
 from ..drift import LocalRepair
 from ..tables._columns import DATES, look_like_dates
 from ..tables._content_order import ContentOrder, hash_rows
@@ -373,7 +374,10 @@ def check_can_stream(estimator):
             f"None in partial_fit, which never removes a split. Got "
             f"{estimator.pruning!r} instead."
         )
-    if estimator.bound == "ctree" or getattr(estimator.bound, "tests_features", False):
+    bound = estimator.bound
+    if isinstance(bound, str):
+        bound = BOUNDS.get(bound)
+    if getattr(bound, "tests_features", False):
         raise AttributeError(
             f"bound={estimator.bound!r} tests the features of all rows of a node and "
             "does not work with partial_fit. Use another bound, such as 'gtest'."

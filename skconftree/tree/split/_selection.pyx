@@ -789,7 +789,7 @@ cdef float64_t _test_feature(
         candidates.source.sum_by_class(feature, selection.sums)
     if selection.node.rescales:
         for c in range(K):
-            factor = selection.node.stats.n / selection.node.seen.n
+            factor = selection.node.stats.n / selection.node.reweighted.n
             if selection.node.class_weight != NULL:
                 factor *= selection.node.class_weight[c]
             for i in range(m):
