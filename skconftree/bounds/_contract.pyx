@@ -44,8 +44,9 @@ cdef class Bound:
         elif self.score is not None:
             raise TypeError(
                 f"{type(self).__name__} has a score, which only an IntervalBound, an "
-                "EvidenceBound or a NodeTest may have. Other bounds decide about the best split by the "
-                "tree's criterion. Remove the score, or derive from one of these classes."
+                "EvidenceBound or a NodeTest may have. Other bounds decide about the best "
+                "split by the tree's criterion. Remove the score, or derive from one of these "
+                "classes."
             )
 
     def reserve(self, intp_t n_classes, intp_t n_outcomes):

@@ -118,7 +118,8 @@ cdef class CTreeKernel(NodeTest):
             return NAN
         if not self.by_maximum:
             return log_chi2_tail(
-                self.work.degrees_of_freedom(), (1.0 - 1.0 / self.work.n) * self.work.pearson(False)
+                self.work.degrees_of_freedom(),
+                (1.0 - 1.0 / self.work.n) * self.work.pearson(False),
             )
         for z in range(self.work.r):
             outcome = self.work.outcome[z] / self.work.n

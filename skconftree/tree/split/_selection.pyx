@@ -731,13 +731,13 @@ cdef class TestedFeatures(BestSplits):
         super().__init__(node, criterion, bound, largest_count)
         cdef const int32_t[::1] n_categories = node.root.n_categories
         cdef intp_t K = node.n_classes
-        cdef intp_t most = 3        # sums of a numeric feature
+        cdef intp_t n_sums = 3        # sums of a numeric feature
         if n_categories is not None:
-            most = max(most, 1 + np.max(n_categories))
-        bound.reserve(K, most)
+            n_sums = max(n_sums, 1 + np.max(n_categories))
+        bound.reserve(K, n_sums)
         self.test = bound
         self.by_bound = self.by_node_test = self.ranks = True
-        self.sums = <float64_t*> self.arena.take(most * K, sizeof(float64_t))
+        self.sums = <float64_t*> self.arena.take(n_sums * K, sizeof(float64_t))
 
     cdef void begin(self) noexcept nogil:
         BestSplits.begin(self)
