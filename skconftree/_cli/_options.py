@@ -14,7 +14,7 @@ from ._text import warn
 # The names are repeated here, because the compiled modules are slow to import.
 BOUNDS = (
     "gtest credible possibilistic hoeffding mcdiarmid derosa chi2 ec2 evalue "
-    "bayes_factor"
+    "bayes_factor ctree"
 ).split()
 PRUNINGS = ("pessimistic", "c45", "chi2", "ec2", "possibilistic", "cost_complexity")
 CRITERIA = (

@@ -8,6 +8,7 @@ from ._base import BaseBound, TreeDefaults
 from ._bayes_factor import BayesFactorBound, log_bayes_factor
 from ._chi2 import Chi2Bound, chi2_pvalue, fisher_pvalue
 from ._credible import CredibleBound, credible_interval
+from ._ctree import CTreeBound
 from ._derosa import DeRosaBound, derosa_practical_radius, derosa_radius, derosa_share
 from ._ec2 import EC2Bound, ec2_confidence, ec2_score, noise_beta
 from ._evalue import EValueBound, log_evalue
@@ -32,6 +33,7 @@ from ._registry import param_grid
 __all__ = [
     "BaseBound",
     "BayesFactorBound",
+    "CTreeBound",
     "Chi2Bound",
     "CredibleBound",
     "DeRosaBound",

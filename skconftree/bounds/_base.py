@@ -120,6 +120,9 @@ class BaseBound(VersionedState, BaseEstimator):
         life.
     examines_children : bool
         Whether the children of a new split are examined immediately.
+    tests_features : bool
+        Whether it tests the features of a node before it compares splits (`NodeTest` of
+        the contract). Such trees are grown by ``fit`` only.
     judges_alone : bool
         Whether the decision about a candidate split depends on the other candidates
         through their number only. The `lookahead` of a tree requires this.
@@ -159,6 +162,7 @@ class BaseBound(VersionedState, BaseEstimator):
     counts_handed_rows = False
     fixed_cuts = False
     examines_children = False
+    tests_features = False
     judges_alone = False
     defaults = TreeDefaults()
     _parameter_constraints: dict = {}

@@ -127,6 +127,24 @@ cdef class EvidenceBound(Bound):
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()
 
 
+cdef class NodeTest(Bound):
+    # Tests each feature of the node before its splits are compared: the best candidate split,
+    # by `score`, of the feature with the smallest p-value is decided about. The tests see
+    # sums over the rows that have a value of the feature, by class and on the bound's scale;
+    # decide() sees their results. Only `fit` can compute such sums.
+    cdef public float64_t log_pvalue    # of the feature chosen, and
+    cdef public intp_t n_tested         # features that could be tested; set by the scan
+                                        # before decide()
+
+    # Logarithms of p-values; NaN = the feature cannot be tested. `sums` is [3, n_classes]:
+    # the weights of the rows, their values minus a constant, and the squares of these.
+    # `counts` is [m, n_classes], of the categories.
+    cdef float64_t test_values(self, const float64_t* sums, intp_t n_classes) noexcept nogil
+    cdef float64_t test_categories(
+        self, const float64_t* counts, intp_t m, intp_t n_classes
+    ) noexcept nogil
+
+
 # Race bounds: the best split must beat its best competitor by more than a radius.
 
 cdef class RaceBound(Bound):

@@ -37,15 +37,16 @@ cdef class Bound:
             or <void*> self.rank_of_gain == <void*> Bound.rank_of_gain
         ):
             raise_undefined(self, "rank_of_gain and rank, which ranks_by_gain needs")
-        if isinstance(self, (IntervalBound, EvidenceBound)):
+        if isinstance(self, (IntervalBound, EvidenceBound, NodeTest)):
             if self.score is None:
                 raise_undefined(self, "score")
             self.score.check()
         elif self.score is not None:
             raise TypeError(
-                f"{type(self).__name__} has a score, which only an IntervalBound or an "
-                "EvidenceBound may have. Other bounds decide about the best split by the "
-                "tree's criterion. Remove the score, or derive from one of these classes."
+                f"{type(self).__name__} has a score, which only an IntervalBound, an "
+                "EvidenceBound or a NodeTest may have. Other bounds decide about the best "
+                "split by the tree's criterion. Remove the score, or derive from one of these "
+                "classes."
             )
 
     def reserve(self, intp_t n_classes, intp_t n_outcomes):
@@ -143,6 +144,11 @@ cdef class Bound:
         if self.score is not None:
             self.score.begin(&stats)
             total = self.score.outcomes(&counts[0, 0], r)
+        if isinstance(self, NodeTest):   # a feature whose categories are the outcomes
+            (<NodeTest> self).n_tested = attributes
+            (<NodeTest> self).log_pvalue = (<NodeTest> self).test_categories(
+                &counts[0, 0], r, stats.n_classes
+            )
         if isinstance(self, EvidenceBound):
             (<EvidenceBound> self).log_evidence = log_evidence = -total
         elif isinstance(self, IntervalBound):
@@ -219,6 +225,26 @@ cdef class IntervalBound(Bound):
 
 cdef class EvidenceBound(Bound):
     """A bound that averages the evidence of all candidate splits."""
+
+
+cdef class NodeTest(Bound):
+    """A bound that tests the features of a node before it compares splits."""
+
+    def check(self):
+        """See `Bound.check`."""
+        super().check()
+        if <void*> self.test_values == <void*> NodeTest.test_values:
+            raise_undefined(self, "test_values")
+        if <void*> self.test_categories == <void*> NodeTest.test_categories:
+            raise_undefined(self, "test_categories")
+
+    cdef float64_t test_values(self, const float64_t* sums, intp_t n_classes) noexcept nogil:
+        return NAN
+
+    cdef float64_t test_categories(
+        self, const float64_t* counts, intp_t m, intp_t n_classes
+    ) noexcept nogil:
+        return NAN
 
 
 cdef class RaceBound(Bound):

@@ -15,6 +15,7 @@ from ._base import BaseBound
 from ._bayes_factor import BayesFactorBound
 from ._chi2 import Chi2Bound
 from ._credible import CredibleBound
+from ._ctree import CTreeBound
 from ._derosa import DeRosaBound
 from ._ec2 import EC2Bound
 from ._evalue import EValueBound
@@ -34,6 +35,7 @@ BOUNDS: dict[str, type[BaseBound]] = {
     "evalue": EValueBound,
     "bayes_factor": BayesFactorBound,
     "gtest": GTestBound,
+    "ctree": CTreeBound,
 }
 
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..bounds import GTestBound, TreeDefaults
+from ..bounds._registry import BOUNDS
 from ..drift import LocalRepair
 from ..tables._columns import DATES, look_like_dates
 from ..tables._content_order import ContentOrder, hash_rows
@@ -381,6 +382,14 @@ def check_can_stream(estimator):
         raise AttributeError(
             f"The 'ccp_alpha' parameter of {type(estimator).__name__} must be 0 in "
             f"partial_fit, which never removes a split. Got {ccp_alpha!r} instead."
+        )
+    bound = estimator.bound
+    if isinstance(bound, str):
+        bound = BOUNDS.get(bound)
+    if getattr(bound, "tests_features", False):
+        raise AttributeError(
+            f"bound={estimator.bound!r} tests the features of all rows of a node and "
+            "does not work with partial_fit. Use another bound, such as 'gtest'."
         )
     class_weight = estimator.class_weight
     if isinstance(class_weight, str) and class_weight in WEIGHTS_OF_ALL_ROWS:

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from reference.cases import CASES, PAIRS, settings_of
 from reference.criteria import phi, total
 from reference.effort import examples
-
-from skconftree.bounds._registry import BOUNDS
+from reference.registries import STREAM_BOUNDS
 
 
 def test_every_bound_has_a_reference():
-    assert set(BOUNDS) <= {name for name, _, _ in CASES.values()}
+    assert set(STREAM_BOUNDS) <= {name for name, _, _ in CASES.values()}
 
 
 counts = st.one_of(

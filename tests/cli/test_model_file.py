@@ -19,11 +19,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from reference.registries import STREAM_BOUNDS
 
 from skconftree._cli import _files, _model_file, main
 from skconftree._cli._common import UserError, with_columns
 from skconftree._cli._files import locked
-from skconftree.bounds._registry import BOUNDS
 from skconftree.tree import export_text
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs locks and links")
@@ -432,7 +432,7 @@ def test_two_runs_in_one_process_exclude_each_other(folder):
     assert names(folder) == []
 
 
-@pytest.mark.parametrize("bound", [*sorted(BOUNDS), "none"])
+@pytest.mark.parametrize("bound", [*sorted(STREAM_BOUNDS), "none"])
 def test_every_model_can_be_written_and_gone_on_with(table, folder, bound):
     model = folder / "model"
     for n_rows in (450, 900):

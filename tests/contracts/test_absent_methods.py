@@ -50,7 +50,7 @@ def options(kind, name):
 # Settings with which the methods exist, beside the defaults.
 PRESENT = {
     ConfidenceTreeClassifier: {
-        "bound": [None, *registries.BOUNDS],
+        "bound": [None, *registries.STREAM_BOUNDS],
         "criterion": ["entropy"],
         "splitter": ["random"],
         "max_features": [1, "sqrt"],

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from reference.effort import crossed, examples
-from reference.registries import BOUNDS, DETECTORS, MEMORIES, PREDICTIONS
+from reference.registries import DETECTORS, MEMORIES, PREDICTIONS, STREAM_BOUNDS
 from reference.streams import (
     grown,
     learn,
@@ -129,7 +129,7 @@ def test_boundaries_of_1024_rows(memory, prediction, max_bytes):
 
 
 @pytest.mark.parametrize(
-    ("bound", "drift"), crossed([None, *BOUNDS], [None, *DETECTORS])
+    ("bound", "drift"), crossed([None, *STREAM_BOUNDS], [None, *DETECTORS])
 )
 def test_boundaries_with_drift(bound, drift):
     """The concept turns round after 1,200 rows."""

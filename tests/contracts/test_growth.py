@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from reference.effort import crossed, examples
 from reference.leaf_state import read_leaves
-from reference.registries import BOUNDS, MEMORIES
+from reference.registries import MEMORIES, STREAM_BOUNDS
 from reference.streams import (
     Stream,
     grown,
@@ -168,7 +168,7 @@ def test_weight_one_equals_no_weight(problem):
     assert state_of(grown(model, stream)) == expected
 
 
-@pytest.mark.parametrize(("bound", "memory"), crossed([None, *BOUNDS], MEMORIES))
+@pytest.mark.parametrize(("bound", "memory"), crossed([None, *STREAM_BOUNDS], MEMORIES))
 def test_a_row_is_atomic(memory, bound):
     """Its weight enters at once, followed by at most one attempt."""
     stream = make_stream(9, 40, kinds=["continuous", "ties"], signal=0.3)
@@ -265,7 +265,7 @@ def test_leaves_predict_by_majority_after_fit(memory):
     np.testing.assert_array_equal(genuine.predict(stream.X), model.predict(stream.X))
 
 
-@pytest.mark.parametrize(("memory", "bound"), crossed(MEMORIES, [None, *BOUNDS]))
+@pytest.mark.parametrize(("memory", "bound"), crossed(MEMORIES, [None, *STREAM_BOUNDS]))
 def test_partial_fit_goes_on_from_the_fitted_leaves(memory, bound):
     stream = make_stream(2, 900, n_classes=3, kinds=["continuous", "ties"], signal=1.5)
     stream.y[:3] = [0, 1, 2]  # fit meets every class

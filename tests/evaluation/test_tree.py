@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from reference.registries import BOUNDS, lax
+from reference.registries import STREAM_BOUNDS, lax
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.evaluation import iter_prequential
@@ -17,17 +17,17 @@ def stream(n=600):
     return X, y
 
 
-@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("bound", STREAM_BOUNDS)
 def test_chunks_change_nothing(bound):
     X, y = stream()
 
     def records(size):
-        tree = ConfidenceTreeClassifier(lax(BOUNDS[bound]()))
+        tree = ConfidenceTreeClassifier(lax(STREAM_BOUNDS[bound]()))
         for record in iter_prequential(tree, X, y, chunk_size=size, report_every=250):
             assert tree.n_rows_seen_ == record.n_rows
             yield dataclasses.replace(record, cpu_seconds=0.0)
 
-    tree, right = ConfidenceTreeClassifier(lax(BOUNDS[bound]())), []
+    tree, right = ConfidenceTreeClassifier(lax(STREAM_BOUNDS[bound]())), []
     for row in range(len(y)):
         here = slice(row, row + 1)
         guess = tree.predict(X[here])[0] if row else "no"

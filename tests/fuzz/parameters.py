@@ -75,8 +75,8 @@ BOUNDS = {
         "classes": ["all", "present"],
     },
 }
-NAMES = tuple(registries.BOUNDS)
-for one in registries.BOUNDS.values():
+NAMES = tuple(registries.STREAM_BOUNDS)
+for one in registries.STREAM_BOUNDS.values():
     BOUNDS.setdefault(one, {one.delta_parameter: [*one().levels]})
 CRITERIA = tuple(registries.CRITERIA)
 PRUNINGS = {

@@ -10,7 +10,18 @@ from skconftree.criteria._criterion import CRITERIA
 from skconftree.drift._registry import DETECTORS
 from skconftree.tree.pruning._registry import PRUNINGS
 
-__all__ = ["BOUNDS", "CRITERIA", "DETECTORS", "MEMORIES", "PREDICTIONS", "PRUNINGS"]
+__all__ = [
+    "BOUNDS",
+    "CRITERIA",
+    "DETECTORS",
+    "MEMORIES",
+    "PREDICTIONS",
+    "PRUNINGS",
+    "STREAM_BOUNDS",
+]
+
+# Those with which trees learn row by row.
+STREAM_BOUNDS = {name: kind for name, kind in BOUNDS.items() if not kind.tests_features}
 
 
 def _choices(parameter):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from reference.effort import crossed, examples
-from reference.registries import BOUNDS, MEMORIES
+from reference.registries import BOUNDS, MEMORIES, STREAM_BOUNDS
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
@@ -173,7 +173,9 @@ def test_a_pool_can_be_sparse_and_rows_incomplete():
     assert state(tree) == state(dense)
 
 
-@pytest.mark.parametrize(("name", "leaf_memory"), crossed([None, *BOUNDS], MEMORIES))
+@pytest.mark.parametrize(
+    ("name", "leaf_memory"), crossed([None, *STREAM_BOUNDS], MEMORIES)
+)
 def test_partial_fit(name, leaf_memory):
     options = {"grace_period": 20, "leaf_memory": leaf_memory}
     weight = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)

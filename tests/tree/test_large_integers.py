@@ -10,9 +10,9 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from reference.registries import STREAM_BOUNDS
 
 from skconftree import ConfidenceTreeClassifier, datasets
-from skconftree.bounds._registry import BOUNDS
 from skconftree.drift import DDM
 from skconftree.evaluation import prequential_score
 from skconftree.tree import export_text
@@ -87,12 +87,12 @@ def test_parameters_that_no_float_holds_are_named(name):
                 call()
 
 
-@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("bound", STREAM_BOUNDS)
 def test_parameters_of_bounds_are_named_too(bound):
-    for name in inspect.signature(BOUNDS[bound]).parameters:
+    for name in inspect.signature(STREAM_BOUNDS[bound]).parameters:
         for value in LARGE:
             for learn in ("fit", "partial_fit"):
-                tree = ConfidenceTreeClassifier(BOUNDS[bound](**{name: value}))
+                tree = ConfidenceTreeClassifier(STREAM_BOUNDS[bound](**{name: value}))
                 more = {"classes": [0, 1]} if learn == "partial_fit" else {}
                 with fine_unless_too_large(value, name):
                     getattr(tree, learn)(X, Y, **more)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference.effort import crossed
-from reference.registries import BOUNDS, MEMORIES, lax
+from reference.registries import BOUNDS, MEMORIES, STREAM_BOUNDS, lax
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
@@ -47,7 +47,7 @@ def grown(model, X, y, ends, **options):
     return tree
 
 
-@pytest.mark.parametrize(("memory", "bound"), crossed(MEMORIES, [None, *BOUNDS]))
+@pytest.mark.parametrize(("memory", "bound"), crossed(MEMORIES, [None, *STREAM_BOUNDS]))
 def test_chunks_and_pickles_do_not_matter(bound, memory):
     X, y = make_table(1500 if memory == "rows" else 3000)
     if bound is not None and BOUNDS[bound].cautious:

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from reference.cases import CASES, CRITERIA, settings_of
 from reference.cases import PAIRS as BOUND_PAIRS
 from reference.effort import cases, examples
+from reference.registries import STREAM_BOUNDS
 from reference.tree import assert_same_evidence, grow
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds._registry import BOUNDS
 
 PAIRS = [("none", criterion) for criterion in CRITERIA] + BOUND_PAIRS
 
 
 def test_every_bound_has_a_reference():
-    assert set(BOUNDS) <= {name for name, _, _ in CASES.values()}
+    assert set(STREAM_BOUNDS) <= {name for name, _, _ in CASES.values()}
 
 
 @st.composite

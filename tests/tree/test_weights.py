@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import crossed, examples
+from reference.registries import STREAM_BOUNDS
 from scipy.sparse import csc_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -348,7 +349,7 @@ def assert_sane(tree):
     np.testing.assert_array_equal(again.predict_proba(X), probabilities)
 
 
-@pytest.mark.parametrize(("weight", "bound"), crossed(EXTREMES, [None, *BOUNDS]))
+@pytest.mark.parametrize(("weight", "bound"), crossed(EXTREMES, [None, *STREAM_BOUNDS]))
 @pytest.mark.filterwarnings("ignore:The sample weights sum to")
 def test_extreme_weights_are_exact_or_an_error(bound, weight):
     calls = {

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from ..._compat import InvalidParameterError
 from ...bounds._base import BaseBound
-from ...bounds._contract import EvidenceBound, IntervalBound
+from ...bounds._contract import EvidenceBound, IntervalBound, NodeTest
 from ...criteria._criterion import CRITERIA
 from ...tables._content_order import ContentOrder, hash_rows
 from ...tables._features import refuse_categories
@@ -396,7 +396,7 @@ def resolve_plan(estimator):
         requested_bound, criterion, estimator.delta, caller
     )
     if bound is not None and isinstance(
-        bound.kernel(criterion, 2), IntervalBound | EvidenceBound
+        bound.kernel(criterion, 2), IntervalBound | EvidenceBound | NodeTest
     ):
         raise InvalidParameterError(
             f"The 'bound' parameter of {caller} must be None, a statistical test or a "

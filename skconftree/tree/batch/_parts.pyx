@@ -185,6 +185,10 @@ cdef class PartedSource(RowSource):
             self.fill(feature, self.node.n_classes + self.node.has_pool, self.histogram)
         return self.walk_levels(column, self.histogram, scan)
 
+    cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil:
+        self.fill(feature, self.node.n_classes, self.histogram)
+        self.add_levels(&self.heads.columns[feature], self.histogram, sums)
+
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         cdef const Column* column = &self.heads.columns[feature]
         if not column.has_missing:

@@ -3,10 +3,23 @@ from skconftree.tree.batch._node_rows cimport StoredOrder, NodeRows
 from skconftree.tree.batch._packed_rows cimport CodeTally
 from skconftree.tree.batch._sparse_rows cimport Segment
 from skconftree.tree.split._node cimport NodeRecord
-from skconftree.tree.split._scan cimport BLOCK, Scan, Source, ValueCounts, sum_values, clear_values
+from skconftree.tree.split._scan cimport (
+    BLOCK, Scan, Source, ValueCounts, clear_values, sum_of, sum_values,
+)
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint32_t, uint8_t
+
+cdef inline void add_value(
+    float64_t* sums, intp_t K, const float64_t* counts, float64_t x
+) noexcept nogil:
+    # Add rows of the same value to [3, n_classes] sums of weights, values and squares.
+    cdef intp_t c
+    for c in range(K):
+        sums[c] += counts[c]
+        sums[K + c] += counts[c] * x
+        sums[2 * K + c] += counts[c] * (x * x)
+
 
 # RowSource: a source whose rows a builder divides among the children of a node, so that
 # a node is a range [start, end) of them. TableSource is one; each way of storing rows is a
@@ -57,6 +70,20 @@ cdef class RowSource(Source):
         if self.node.has_pool:
             return scan.walk_histogram_with_pool(histogram, n_levels, column.levels)
         return scan.walk_histogram(histogram, n_levels, self.node.counts)
+
+    cdef inline void add_levels(
+        self, const Column* column, const float64_t* histogram, float64_t* sums
+    ) noexcept nogil:
+        # sum_by_class() of the histogram of a coded feature, [codes, n_classes].
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t first = 0, b
+        while sum_of(histogram + first * K, K) == 0.0:
+            first += 1
+        for b in range(first, column.n_levels - column.has_missing):
+            add_value(
+                sums, K, histogram + b * K,
+                <float64_t> column.levels[b] - column.levels[first],
+            )
 
     cdef inline void sum_levels(
         self, const Column* column, const float64_t* histogram, ValueCounts* values

@@ -138,6 +138,31 @@ cdef class TableSource(RowSource):
             return self.walk_levels(column, self.histogram, scan)
         return _walk_codes(self, column, scan)
 
+    cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil:
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t start = self.node.record.start
+        cdef intp_t end = self.node.record.end
+        cdef Column* column = _column(self, feature)
+        cdef float64_t* counts = self.histogram     # of the rows with the same value
+        cdef float64_t value, last = 0.0, first = 0.0
+        cdef intp_t i, row
+        if column.order == NULL:
+            _count_codes(self, column, K, self.histogram)
+            self.add_levels(column, self.histogram, sums)
+            return
+        memset(counts, 0, K * sizeof(float64_t))
+        for i in range(start, start + self.rows.n_present(feature, start, end)):
+            row = column.order[i] >> 1
+            value = self.rows.value(row, feature)
+            if i == start:
+                first = last = value
+            if value != last:
+                add_value(sums, K, counts, last - first)
+                memset(counts, 0, K * sizeof(float64_t))
+                last = value
+            counts[self.rows.y[row]] += weight_of(self.rows.count, self.rows.weight, row)
+        add_value(sums, K, counts, last - first)
+
     cdef intp_t _walk_order(self, const Column* column, intp_t n, Scan scan) noexcept nogil:
         # The first n rows of the node, in the order of their values.
         cdef const uint32_t* entries = column.order + self.node.record.start

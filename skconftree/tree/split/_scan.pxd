@@ -177,6 +177,10 @@ cdef class Source:
 
     # Whether rows miss a value. If not, `values` need not be set.
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil
+    # Add the rows that have a value of a numeric feature to `sums`, [3, n_classes]: their
+    # weights, their values minus the smallest one, and the squares. Equal values are added
+    # together, in ascending order. Required for node tests only.
+    cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil
     # Emit the candidates of the rows that have a value; 0 = all values are equal.
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
     # For each class and each cut of the feature, the approximate share of the node's rows

@@ -413,6 +413,9 @@ cdef class Source:
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         return False
 
+    cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil:
+        pass
+
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         return 0
 

@@ -1,4 +1,6 @@
-from skconftree.bounds._contract cimport Bound, EvidenceBound, IntervalBound, Score, TestBlock
+from skconftree.bounds._contract cimport (
+    Bound, EvidenceBound, IntervalBound, NodeTest, Score, TestBlock,
+)
 from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
 from skconftree.tree.split._candidates cimport CandidateSplits
@@ -15,6 +17,7 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 #                   other features, by the criterion
 #   SummedEvidence  evidence bounds, which average a Bayes factor over all candidates: in
 #                   addition, the evidence of all candidates
+#   TestedFeatures  node tests: the best candidate of the feature with the smallest p-value
 #   Challengers     interval bounds, which compare upper limits of the impurity: the candidate
 #                   with the smallest cost, which is this limit for its children
 #
@@ -102,6 +105,7 @@ cdef class Selection(CandidateReader):
 
 
 cdef class BestSplits(Selection):
+    cdef bint by_node_test          # features compete by their p-values
     cdef bint ranks                 # the bound ranks the features,
     cdef bint ranks_by_gain         # and does not need the children for it
     cdef Contender first
@@ -137,3 +141,10 @@ cdef class SummedEvidence(BestSplits):
     cdef float64_t peak             # smallest score of the node so far
     cdef float64_t reach            # scores further above it are negligible
     cdef float64_t total            # log of the sum over features
+
+
+# TestedFeatures: the selection of node tests. The p-value of a feature is its rank.
+
+cdef class TestedFeatures(BestSplits):
+    cdef NodeTest test              # the bound
+    cdef float64_t* sums            # [3 or categories, n_classes] of the feature examined

@@ -2,7 +2,7 @@
 
 import numpy as np
 from libc.math cimport INFINITY, NAN, exp, fmin, log, log1p
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove, memset
 
 from skconftree.criteria._criterion cimport outcome_entropy
 from skconftree.criteria._score cimport NodeStats, sum_of
@@ -38,7 +38,7 @@ cdef class Selection(CandidateReader):
         self.node = node
         self.criterion = criterion
         self.bound = bound
-        if isinstance(bound, (EvidenceBound, IntervalBound)):
+        if isinstance(bound, (EvidenceBound, IntervalBound, NodeTest)):
             self.bound_score = bound.score
             self.own_scale = True
         # features that are compared at the end need a stored candidate each
@@ -296,7 +296,7 @@ cdef class BestSplits(Selection):
         new.score = best.score
         new.n_tests = best.n_tests
         new.log_tests = best.log_tests
-        new.rank = NAN
+        new.rank = best.log_evidence if self.by_node_test else NAN
         if _wins(self, &new, &self.first, candidates):
             self._drop_last_from(0)
             self.competitors[0] = self.first
@@ -721,6 +721,84 @@ cdef class SummedEvidence(BestSplits):
         self.bound.node_begin(&self.node.stats)
         if split.feature >= 0:
             _set_n_tests_of(self, &self.first)
+
+
+cdef class TestedFeatures(BestSplits):
+    """The best candidate split of the feature with the smallest p-value."""
+
+    def __init__(
+        self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
+        intp_t largest_count,
+    ):
+        super().__init__(node, criterion, bound, largest_count)
+        cdef const int32_t[::1] n_categories = node.root.n_categories
+        cdef intp_t K = node.n_classes
+        cdef intp_t n_sums = 3        # sums of a numeric feature
+        if n_categories is not None:
+            n_sums = max(n_sums, 1 + np.max(n_categories))
+        bound.reserve(K, n_sums)
+        self.test = bound
+        self.by_bound = self.by_node_test = self.ranks = True
+        self.sums = <float64_t*> self.arena.take(n_sums * K, sizeof(float64_t))
+
+    cdef void begin(self) noexcept nogil:
+        BestSplits.begin(self)
+        self.tolerance = tolerance_of(self.node.n)
+        self.test.n_tested = 0
+
+    cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
+        cdef intp_t n_tests = BestSplits.examine(self, feature, candidates)
+        if n_tests == 0:
+            return 0
+        self.best.log_evidence = _test_feature(self, feature, candidates)
+        if self.best.log_evidence == self.best.log_evidence:
+            self.test.n_tested += 1
+        else:
+            self.best.score = INFINITY
+            self.best.n_tests = 0.0
+        return n_tests
+
+    cdef void read_children(self, const Children* children) noexcept nogil:
+        self.best.n_tests = 1.0
+        self.best.cut.position = 0
+        self.node.scale_children(children)
+        self.best.score = self.bound_score.outcomes(children.scaled, children.n_outcomes)
+
+    cdef void choose(
+        self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited, Split* split
+    ) noexcept nogil:
+        BestSplits.choose(self, candidates, visited, n_visited, split)
+        self.test.log_pvalue = self.first.rank
+
+
+cdef float64_t _test_feature(
+    TestedFeatures selection, intp_t feature, CandidateSplits candidates
+) noexcept nogil:
+    # Logarithm of the p-value of a feature whose candidate splits have just been walked.
+    cdef intp_t K = selection.node.n_classes
+    cdef intp_t m = 3, i, c
+    cdef float64_t factor
+    if candidates.is_nominal(feature):
+        m = candidates.sets.n_present
+        for i in range(m):
+            memcpy(
+                selection.sums + i * K,
+                candidates.sets.counts + candidates.sets.present[i] * (K + 1),
+                K * sizeof(float64_t),
+            )
+    else:
+        memset(selection.sums, 0, 3 * K * sizeof(float64_t))
+        candidates.source.sum_by_class(feature, selection.sums)
+    if selection.node.rescales:
+        for c in range(K):
+            factor = selection.node.stats.n / selection.node.reweighted.n
+            if selection.node.class_weight != NULL:
+                factor *= selection.node.class_weight[c]
+            for i in range(m):
+                selection.sums[i * K + c] *= factor
+    if candidates.is_nominal(feature):
+        return selection.test.test_categories(selection.sums, m, K)
+    return selection.test.test_values(selection.sums, K)
 
 
 cdef void _add_evidence(SummedEvidence selection, Scan scan) noexcept nogil:

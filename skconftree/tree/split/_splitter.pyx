@@ -4,13 +4,17 @@ from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, NAN, ldexp
 
 from skconftree.bounds._contingency cimport expect_by_chance
-from skconftree.bounds._contract cimport ByChance, EvidenceBound, IntervalBound, clear_evidence
+from skconftree.bounds._contract cimport (
+    ByChance, EvidenceBound, IntervalBound, NodeTest, clear_evidence,
+)
 from skconftree.criteria._criterion cimport GAIN_ERROR
 from skconftree.criteria._criterion import Entropy, Gini
 from skconftree.tree._settings cimport (
     MIN_IMPURITY_DECREASE, MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF, NO_CANDIDATE, REJECTED,
 )
-from skconftree.tree.split._selection cimport BestSplits, Challengers, SummedEvidence
+from skconftree.tree.split._selection cimport (
+    BestSplits, Challengers, SummedEvidence, TestedFeatures,
+)
 from skconftree.utils._draws cimport mix
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._sorting cimport insert_keys
@@ -139,6 +143,8 @@ cdef class Splitter:
             kind = Challengers
         elif isinstance(bound, EvidenceBound):
             kind = SummedEvidence
+        elif isinstance(bound, NodeTest):
+            kind = TestedFeatures
         longest = min(self.node.root.largest_count, source.longest_walk)
         if stores_all_features:
             self.selection = BestSplits(self.node, criterion, bound, longest, False)

@@ -1,0 +1,13 @@
+from typing import Literal
+
+from ._base import BaseBound
+
+class CTreeBound(BaseBound):
+    delta: float
+    form: Literal["quadratic", "maximum"]
+    def __init__(
+        self,
+        delta: float = 0.05,
+        *,
+        form: Literal["quadratic", "maximum"] = "quadratic",
+    ) -> None: ...
