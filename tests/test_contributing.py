@@ -25,7 +25,7 @@ from skconftree.testing import (
     check_detector,
     check_pruning,
 )
-from skconftree.testing._plug_ins import table, turning, with_wrong_labels
+from skconftree.testing._plug_ins import make_drift_stream, make_noisy_table, table
 from skconftree.tree.pruning._base import TrainingRows
 from skconftree.tree.pruning._registry import prune, resolve_pruning
 
@@ -104,7 +104,7 @@ def test_the_printed_pruning_keeps_the_contract(plugins_of_the_text, monkeypatch
     monkeypatch.setitem(PRUNINGS, "mine", MyPruning)
     named = resolve_pruning("mine", TreeDefaults())
     assert repr(named) == repr(MyPruning(1.0))
-    X, y = with_wrong_labels()
+    X, y = make_noisy_table()
     full = ConfidenceTreeClassifier(None).fit(X, y).tree_
     rows = TrainingRows(lambda: (X, y, None), "gini", None)
     sizes = [
@@ -121,7 +121,7 @@ def test_the_printed_detector_keeps_the_contract(plugins_of_the_text, monkeypatc
 
 
 def stream_of(detector):
-    X, y = turning()
+    X, y = make_drift_stream()
     learner = StreamActiveLearner(
         ConfidenceTreeClassifier(),
         strategy="split",
@@ -137,7 +137,7 @@ def stream_of(detector):
 def test_files_hold_learners_with_the_printed_detector(plugins_of_the_text):
     """Of a stream, which know where it is, and of growing trees."""
     io = pytest.importorskip("skops.io")
-    X, y = turning()
+    X, y = make_drift_stream()
     detector = plugins_of_the_text["MyDetector"](4)
     tree = ConfidenceTreeClassifier(drift=detector)
     tree.partial_fit(X[:600], y[:600], classes=[0, 1])

@@ -48,7 +48,7 @@ def _run_audit(options, progress):
     rows = {row.node: row for row in node_table(tree, **names)}
     if options.json is not None:
         write_json(options.json, _report(options, audit, rows, [*notes, *fit_notes]))
-    if options.json != STANDARD:
+    if options.json != STANDARD:  # the report was not written to the standard output
         say("\n\n".join(_parts(options, tree, audit, rows, names)))
     return 0
 
@@ -58,6 +58,7 @@ def _read_rows(options, model, progress):
     target = model.target
     if target is None:
         raise UserError(f"{options.model} does not name the column that it predicts")
+    # `readings` and `dialect` say how columns are parsed: as in the model's table
     X, labels, notes = read_labeled(
         options,
         options.data,

@@ -67,7 +67,7 @@ def _is_committee(final):
     return hasattr(final, "estimators_") or hasattr(final, "n_estimators")
 
 
-def warn_of_own_detector(estimator):
+def warn_of_drift_detector(estimator):
     """Warn if a classifier would detect drift on rows selected by a strategy."""
     drift = getattr(final_step(estimator)[0], "drift", None)
     if drift not in (None, "auto"):
@@ -80,7 +80,7 @@ def warn_of_own_detector(estimator):
         )
 
 
-def refuse_unserved(strategy, estimator, others):
+def check_capabilities(strategy, estimator, others):
     """Raise ValueError if the classifier lacks a capability; `others` may work."""
     lacks = _lacks(needs_of(strategy), estimator)
     if lacks:

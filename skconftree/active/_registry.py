@@ -1,4 +1,8 @@
-"""Query strategies by name."""
+"""Query strategies by name.
+
+Published methods: EC2 is equivalence class edge cutting, GBS generalized binary search,
+and LTS "learning to sample". A leaf strategy queries rows of the leaves of a tree.
+"""
 
 from ._strategy import (
     EntropySampling,

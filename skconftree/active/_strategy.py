@@ -12,7 +12,8 @@ from ..utils._codec import VersionedState
 from ..utils._types import Floats, Indices
 
 TIES = ("random", "leaf", "density")  # how ties between rows are broken
-# purposes of random draws; leaves have numbers from FOR_LEAVES on
+# purposes of random draws: ties, rows of random strategies, rows that are drawn at
+# random to estimate the accuracy (audit), and leaves (numbers from FOR_LEAVES on)
 FOR_TIES, FOR_ROWS, FOR_AUDIT, FOR_LEAVES = range(4)
 
 

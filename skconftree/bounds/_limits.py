@@ -246,7 +246,7 @@ def risk_upper(
     the leaf predicts, times the weight of the leaf. The class probabilities have a
     Dirichlet posterior, the prior plus the counts. The risk exceeds the limit with
     posterior probability `delta`. Querying labels in the leaf with the largest limit
-    reduces the risk of the whole tree (BOCT-AL).
+    reduces the risk of the whole tree. This query strategy is called BOCT-AL in [1]_.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def excess_risk_upper(
     A leaf with equally frequent classes has a large risk that no prediction can lower.
     The excess risk is the difference between the probabilities of the best class and
     the predicted class, times the weight of the leaf. Active learning on a fixed
-    partition minimizes it (mbinomial).
+    partition minimizes it, as the strategy "mbinomial" of [1]_ does.
 
     Parameters
     ----------

@@ -48,6 +48,7 @@ class DetectorAdapter(BaseDetector):
         check_protocol(self.detector, "detector")
 
     def _make_kernel(self):
+        # The kernel holds the state; those of this package are compiled.
         return PythonKernel(fresh(self.detector))
 
     def __repr__(self):

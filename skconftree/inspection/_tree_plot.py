@@ -47,6 +47,8 @@ class _Statement(NamedTuple):
 
 def _statement(evidence):
     """Describe the evidence of a split as text and, if possible, on a scale."""
+    # Only interval bounds have limits: upper limits of the impurity of the children
+    # and of the node.
     if not math.isnan(evidence.child_limit):
         child, parent = evidence.child_limit, evidence.parent_limit
         return _Statement(f"children < {child:.3g}, node > {parent:.3g}", child, parent)
@@ -72,7 +74,10 @@ def _mixed(color, background, share):
 
 
 class PlotPicture(Picture):
-    """Drawing of a tree on axes of matplotlib."""
+    """Drawing of a tree on axes of matplotlib.
+
+    `marks` are the audit verdicts of nodes, `notes` further lines of the legend.
+    """
 
     def __init__(self, nodes, class_names, marks, notes, compact, verbose):
         super().__init__(nodes, class_names, marks, notes, compact)

@@ -91,10 +91,16 @@ class Silent(GTestBound):
     ("bound", "words"),
     [
         ("gtest", "must be an object of a class derived from BaseBound"),
-        (Noting(), "Noting must stay as it is after a decision; its attributes"),
+        (Noting(), "Noting must not be changed by a decision; its attributes"),
         (Fickle(), "Fickle must return the same result for the same counts"),
-        (Unchecked(), "must refuse an impossible value of its parameter 'delta'"),
-        (Forgetful(), "must refuse an impossible value of its parameter 'extra'"),
+        (
+            Unchecked(),
+            "must raise an error for an invalid value of its parameter 'delta'",
+        ),
+        (
+            Forgetful(),
+            "must raise an error for an invalid value of its parameter 'extra'",
+        ),
         (Nameless(), "delta_parameter must be one of its parameters. Got 'level'"),
         (Boastful(), "must accept -7.0, which is one of its levels, but raised"),
         (Silent(), "must evaluate children [[30, 2], [1, 40]], but raised Runtime"),
@@ -146,12 +152,12 @@ class Untabulated(CRITERIA["entropy"]):
 def test_criterion(tmp_path):
     broken = compiled(tmp_path, BROKEN_CRITERIA, "broken_criteria")
     for name, words in {
-        "Doubled": "Doubled must score a test the same in a block and by its outcomes",
-        "Constant": "Constant must give a node of one class 0. Got 4.5",
+        "Doubled": "Doubled must score a split the same in a block and by its outcomes",
+        "Constant": "Constant must score a node of one class as 0. Got 4.5",
         "Blockless": "but raised NotImplementedError: Blockless does not define block",
     }.items():
         assert words in told(check_criterion, getattr(broken, name))
-    words = "Untabulated must score the same with tables of whole counts (reserve)"
+    words = "Untabulated must score the same with tabulated values (reserve)"
     assert words in told(check_criterion, Untabulated)
 
 
@@ -208,10 +214,10 @@ class Careless(OtherRows):
     [
         (Outside, "'confidence' parameter of Outside must be a float in the range"),
         (Boundless, "must not contain inf"),
-        (Rangeless, "Rangeless.strength_range must be there"),
-        (OtherRows, "must give a tree of the same rows"),
-        (Larger, "must give a tree that is no larger"),
-        (Careless, "must prune a tree in the same way each time"),
+        (Rangeless, "Rangeless.strength_range must be defined"),
+        (OtherRows, "must return a tree of the same rows"),
+        (Larger, "must return a tree that is not larger"),
+        (Careless, "must return the same tree in each call"),
         (Undefined, "but raised NotImplementedError: Undefined does not define cost"),
     ],
 )
@@ -256,9 +262,12 @@ class Double(DDM):
     ("detector", "words"),
     [
         (DDM, "must be an object of a class derived from BaseDetector"),
-        (Deaf(), "Deaf must detect a drift when errors rise"),
-        (Trusting(), "must refuse an impossible value of its parameter 'drift_delta'"),
-        (Absent(), "Absent must say the same however rows are cut into calls"),
+        (Deaf(), "Deaf must detect a drift when the error rate rises"),
+        (
+            Trusting(),
+            "must raise an error for an invalid value of its parameter 'drift_delta'",
+        ),
+        (Absent(), "Absent must return the same for any partition into calls"),
         (Double(), "Double must count its rows and drifts. Got (6000,"),
     ],
 )
@@ -355,22 +364,25 @@ class Holding(StreamStrategy):
     ("strategy", "words"),
     [
         ("margin", "must be an object of a class derived from SamplingStrategy"),
-        (First(), "must choose among equal rows at random"),
-        (Repeating(), "must choose 7 rows, but raised ValueError"),
-        (Nowhere(), "must give a finite score with each row"),
-        (Moody(), "must choose the same rows until something is taught"),
+        (First(), "must select among equal rows at random"),
+        (Repeating(), "must select 7 rows, but raised ValueError"),
+        (Nowhere(), "must return a finite score for each row"),
+        (Moody(), "must select the same rows until labels are added"),
         (
             Counting(),
-            "must stay as it is after a query; its attributes have changed",
+            "must not be changed by a query; its attributes have changed",
         ),
         (Writing(), "Writing must not write to the pool"),
-        (Priceless(), "must take costs, or say takes_costs = False, but raised"),
-        (Loose(), "must refuse an impossible value of its parameter 'width'"),
-        (Spending(), "must keep to the budget at every row; budget 0.03 was overdrawn"),
-        (Idle(), "must buy a label of 600 rows with budget 0.03"),
-        (Chunky(), "must decide the same however rows are cut into calls"),
-        (Holding(), "Holding must stay as it is after a query"),
-        (Choosy(), "give this check an estimator that it serves: Choosy needs soul"),
+        (Priceless(), "must support costs, or set takes_costs = False, but raised"),
+        (Loose(), "must raise an error for an invalid value of its parameter 'width'"),
+        (Spending(), "must keep to the budget at every row; budget 0.03 was exceeded"),
+        (Idle(), "must query a label of 600 rows with budget 0.03"),
+        (Chunky(), "must decide the same for any partition into calls"),
+        (Holding(), "Holding must not be changed by a query"),
+        (
+            Choosy(),
+            "Pass an estimator with the required capabilities: Choosy needs soul",
+        ),
     ],
 )
 def test_strategy(strategy, words):
@@ -449,15 +461,15 @@ class Remembering(Plain):
     [
         (None, "None must be an object with reached(context)"),
         (Mute, "must be an object with reached(context)"),
-        (Mute(), "Mute.reached must give a bool. Got None"),
+        (Mute(), "Mute.reached must return a bool. Got None"),
         (Eager(), "before the first query, but raised AttributeError"),
         (Ticking(), "must stop equal learners after as many labels"),
-        (Keeping(), "its memory belongs in context.memory"),
+        (Keeping(), "Store values in context.memory"),
         (Meddling(), "assignment destination is read-only"),
         (Greedy(), "Greedy.random_share must be between 0 and 1. Got 1.5"),
-        (Unread(), "must refuse an impossible value of its parameter 'most'"),
-        (Plain(most="20"), "Plain must say whether to stop"),
-        (Remembering(), "its memory belongs in context.memory"),
+        (Unread(), "must raise an error for an invalid value of its parameter 'most'"),
+        (Plain(most="20"), "Plain must return whether to stop"),
+        (Remembering(), "Store values in context.memory"),
     ],
 )
 def test_stopping_rule(rule, words):

@@ -28,7 +28,7 @@ from skconftree.bounds import (
     chi2_pvalue,
     ec2_confidence,
 )
-from skconftree.testing._plug_ins import strengths
+from skconftree.testing._plug_ins import strengths_to_try
 from skconftree.tree import (
     BasePruning,
     C45Pruning,
@@ -50,7 +50,7 @@ STRENGTHS = {
 }
 DEFINED = tuple(STRENGTHS)  # again, in tests/reference/pruning.py
 for one, kind in PRUNINGS.items():
-    STRENGTHS.setdefault(one, strengths(kind()))
+    STRENGTHS.setdefault(one, strengths_to_try(kind()))
 
 
 def with_wrong_labels(load):

@@ -201,6 +201,7 @@ class LearningToSampleClassifier(
         LearningToSampleClassifier
             The fitted classifier.
         """
+        # a copy is fitted, and replaces the attributes of this learner at the end
         other = self._shadow_copy()
         run, oracle, sizes = other._begin(X, y)
         for size in sizes:
@@ -352,8 +353,8 @@ class _Run:
         self.model, self.X, self.groups, self.rng = model, X, groups, rng
         self.open = np.ones(len(X), dtype=bool)  # may be queried
         self.classes = []
-        self.coder = LabelCodes(None)
-        self.labels = []  # one array a round
+        self.coder = LabelCodes(None)  # validates labels and sorts the classes
+        self.labels = []  # one array per round
         self.rows = np.empty(0, dtype=np.intp)
         self.codes = np.empty(0, dtype=np.intp)
         self.folds = np.empty(0, dtype=np.intp)
@@ -448,7 +449,8 @@ class _Run:
         model.classes_ = self.coder.classes
         order = {label: i for i, label in enumerate(model.classes_.tolist())}
         new_codes = np.array([order[label] for label in self.classes], dtype=np.int32)
-        # on a copy, so that an interrupted call can be repeated
+        # `renumbered` permutes the classes in a copy, so that an interrupted call can
+        # be repeated
         model._trees = self.trees.renumbered(new_codes)
         model.queried_ = self.rows
         model.labels_ = model.classes_[new_codes[self.codes]]

@@ -32,10 +32,10 @@ from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, Indices, LabelsLike, Seed, TableLike
 from ...utils._warnings import warn
 from .._estimators import (
+    check_capabilities,
     has_leaves,
-    refuse_unserved,
     tags_of_wrapper,
-    warn_of_own_detector,
+    warn_of_drift_detector,
 )
 from .._labels import LabelCodes, n_rows_of, readable
 from .._registry import STRATEGIES, resolve_strategy
@@ -464,13 +464,13 @@ class ActiveLearner(
                 "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "
                 f"estimator that has no partial_fit. Got {self.estimator!r}: {absent}"
             ) from absent
-        refuse_unserved(
+        check_capabilities(
             self._strategy,
             self.estimator,
             {name: make() for name, make in STRATEGIES.items()},
         )
         if self.refit is False:
-            warn_of_own_detector(self.estimator)
+            warn_of_drift_detector(self.estimator)
         if self.tie_break == "leaf" and not has_leaves(self.estimator):
             raise InvalidParameterError(
                 "The 'tie_break' parameter of ActiveLearner can only be 'leaf' if the "

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._compat import Interval, StrOptions, validate_parameters
 from ...bounds import confidence_sequence, risk_upper
-from .._estimators import refuse_unserved
+from .._estimators import check_capabilities
 from .._labels import in_chunks
 from .._stopping import StoppingRule
 
@@ -214,7 +214,7 @@ def read_rules(stop, estimator):
             )
         if isinstance(rule, StoppingRule):
             validate_parameters(rule)
-        refuse_unserved(rule, estimator, REMEDIES)
+        check_capabilities(rule, estimator, REMEDIES)
     return rules
 
 

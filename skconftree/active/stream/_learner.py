@@ -31,7 +31,7 @@ from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
 from ...utils._warnings import warn
-from .._estimators import refuse_unserved, tags_of_wrapper, warn_of_own_detector
+from .._estimators import check_capabilities, tags_of_wrapper, warn_of_drift_detector
 from .._labels import take
 from .._transaction import reads_settled
 from ._context import LeafLabels, StreamContext
@@ -236,6 +236,12 @@ class StreamActiveLearner(
     classes: ArrayLike | None = None
     random_state: Seed = None
 
+    # Updates are atomic (`Transactional`): a method changes a shadow copy, whose
+    # attributes replace those of the learner at the end (`_take_over`). Models that
+    # count the rows they have learned are not copied: they learn in place, and
+    # `_settle` completes or reverts an interrupted update. `is_random` is a mask of the
+    # queried labels that were drawn at random; only these are used to detect drift.
+
     def _start(self):
         # Validate the parameters and initialize the state, before the first row.
         absent = absence_error(self.estimator, "partial_fit", "predict")
@@ -249,7 +255,7 @@ class StreamActiveLearner(
         strategy = resolve_stream_strategy(self.strategy)
         validate_parameters(strategy)
         others = {name: make() for name, make in STREAM_STRATEGIES.items()}
-        refuse_unserved(strategy, self.estimator, others)
+        check_capabilities(strategy, self.estimator, others)
         if self.drift is not None and not strategy.has_random_branch:
             raise ValueError(
                 "drift must be None unless the strategy queries labels at random for "
@@ -257,7 +263,7 @@ class StreamActiveLearner(
                 f"drift={self.drift!r} with strategy={self.strategy!r}."
             )
         if not isinstance(strategy, RandomStream):
-            warn_of_own_detector(self.estimator)
+            warn_of_drift_detector(self.estimator)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         window = 100 if self.budget_estimate == "windowed" else 0
         classes = None if self.classes is None else unique_classes(self.classes)
@@ -269,13 +275,14 @@ class StreamActiveLearner(
         self._strategy = strategy
         self._state = strategy.start()
         self._seed = seed
+        # counts rows and queried labels
         self._budget = Account(self.budget, self.strict_budget, window)
         self._leaves = LeafLabels()
         self._classes = classes
         self._stored_batches = []  # (rows, labels or None, weights) before the model
         self._unqueried = None  # the last row, if its label was not queried
         self._detector = None if detector is None else detector.kernel()
-        self._background = None
+        self._background = None  # model that replaces the current one at a drift
         self._n_drifts = self._n_taught = 0
         self._pending = NO_LABEL  # per queried label: whether it was drawn at random
 
@@ -308,7 +315,7 @@ class StreamActiveLearner(
             asked, _, other._pending = other._decide(X, stop=False)
         else:
             if X.shape[0] == 1 and self._learns_inplace():
-                self._learn_unqueried()  # also if this call fails
+                self._learn_unqueried()  # the previous row; also if this call fails
                 other._unqueried = None
             else:
                 other._copy_models()
@@ -339,13 +346,13 @@ class StreamActiveLearner(
             )
 
     def _decide_each(self, X):
-        asked, branches = np.zeros(X.shape[0], dtype=bool), [np.zeros(0, dtype=bool)]
+        asked, are_random = np.zeros(X.shape[0], dtype=bool), [np.zeros(0, dtype=bool)]
         for i in range(len(asked)):
             row = take(X, np.array([i]))
-            found, _, branch = self._decide(row, stop=False)
+            found, _, is_random = self._decide(row, stop=False)
             asked[i] = found[0]
-            branches.append(branch)
-        return asked, np.concatenate(branches)
+            are_random.append(is_random)
+        return asked, np.concatenate(are_random)
 
     def _read(self, X):
         if not hasattr(self, "_budget"):
@@ -365,6 +372,9 @@ class StreamActiveLearner(
         return X
 
     def _decide(self, X, stop):
+        # Decide on rows; with `stop`, until the first one whose label is queried.
+        # Return whether each row was queried, the number of rows decided on, and
+        # `is_random`.
         one_by_one = self._learns_unlabeled  # then X is one row
         if one_by_one:
             self._learn_unqueried()
@@ -388,8 +398,8 @@ class StreamActiveLearner(
             self._leaves.add_rows(context.leaf_ids[:n])
         if one_by_one and not asked[0]:
             self._unqueried = X
-        branch = self._strategy.random_branch(context) == 1
-        return asked, n, branch[:n][asked[:n] == 1]
+        is_random = self._strategy.random_branch(context) == 1
+        return asked, n, is_random[:n][asked[:n] == 1]
 
     @learns
     def teach(
@@ -418,21 +428,21 @@ class StreamActiveLearner(
         weight = None
         if sample_weight is not None:
             weight = check_row_weights(sample_weight, X)
-        branch = other._pending
-        if len(branch) != len(y):
+        is_random = other._pending
+        if len(is_random) != len(y):
             if len(y):
                 warn(
-                    f"teach() got {len(y)} labels, but {len(branch)} were queried. "
+                    f"teach() got {len(y)} labels, but {len(is_random)} were queried. "
                     "They are learned, but not used to detect drift."
                 )
-            branch = np.zeros(len(y), dtype=bool)
+            is_random = np.zeros(len(y), dtype=bool)
         if len(y) and self._learns_inplace():
-            self._learn_inplace(PendingUpdate(X, y, branch, weight))
+            self._learn_inplace(PendingUpdate(X, y, is_random, weight))
             return self
         other._pending = NO_LABEL
         if len(y):
             other._copy_models()
-            other._learn_aside(X, y, branch, weight)
+            other._learn_in_copy(X, y, is_random, weight)
         self._take_over(other)
         return self
 
@@ -495,7 +505,7 @@ class StreamActiveLearner(
             ahead = 1 if self._learns_unlabeled else ahead
             rows = np.arange(at, min(at + ahead, n))
             block = take(X, rows)
-            found, done, branch = self._decide(block, stop=True)
+            found, done, is_random = self._decide(block, stop=True)
             if hasattr(self, "estimator_"):
                 first = take(block, np.arange(done))
                 predictions[at : at + done] = self.estimator_.predict(first)
@@ -508,7 +518,7 @@ class StreamActiveLearner(
                 asked[at - 1] = True
                 row, label = take(X, np.array([at - 1])), y[at - 1 : at]
                 self._check_known(label)
-                self._learn_aside(row, label, branch, None)
+                self._learn_in_copy(row, label, is_random, None)
         return predictions, asked
 
     @learns

@@ -29,7 +29,7 @@ class PendingUpdate(NamedTuple):
     # before the step, and the changes of attributes that are committed afterwards.
     X: object
     y: np.ndarray
-    branch: np.ndarray | None  # None: unlabeled rows, which are not counted
+    is_random: np.ndarray | None  # None: unlabeled rows, which are not counted
     weight: np.ndarray | None
     at: int = 0
     end: int = 0
@@ -51,10 +51,10 @@ class StreamUpdates(Transactional):
         return self._pending_update is None
 
     def _settle(self):
-        begun = self._pending_update
-        if begun is None:
+        update = self._pending_update
+        if update is None:
             return
-        if begun.at == 0 and not any(_n_learned_by_model(begun)):
+        if update.at == 0 and not any(_n_learned_by_model(update)):
             self._pending_update = None
             return
         try:
@@ -66,21 +66,21 @@ class StreamUpdates(Transactional):
             self._pending_update = None
             raise
 
-    def _learn_aside(self, X, y, branch, weight):
+    def _learn_in_copy(self, X, y, is_random, weight):
         # For a learner whose models are copies, or that has no model yet.
         if not hasattr(self, "estimator_"):
             self._store_until_model(X, y, weight)
         else:
-            self._pending_update = PendingUpdate(X, y, branch, weight)
+            self._pending_update = PendingUpdate(X, y, is_random, weight)
             self._run_steps()
 
-    def _learn_inplace(self, begun):
-        watched = begun.branch is not None and self._detector is not None
-        if watched and len(begun.y) > 1:
+    def _learn_inplace(self, update):
+        is_monitored = update.is_random is not None and self._detector is not None
+        if is_monitored and len(update.y) > 1:
             # validate all rows first, as they are learned one by one
-            zeros = np.zeros(len(begun.y))
-            self.estimator_.partial_fit(begun.X, begun.y, sample_weight=zeros)
-        self._pending_update = begun
+            zeros = np.zeros(len(update.y))
+            self.estimator_.partial_fit(update.X, update.y, sample_weight=zeros)
+        self._pending_update = update
         try:
             self._run_steps()
         except BaseException:
@@ -97,53 +97,55 @@ class StreamUpdates(Transactional):
             self.estimator_ = model
 
     def _run_steps(self):
-        while (begun := self._pending_update) is not None:
-            if begun.models is None:
-                self._pending_update = self._next_step(begun)
+        while (update := self._pending_update) is not None:
+            if update.models is None:
+                self._pending_update = self._next_step(update)
             else:
-                self._finish(begun)
+                self._finish(update)
 
-    def _finish(self, begun):
+    def _finish(self, update):
         # Complete the step, and commit its changes.
-        rows = np.arange(begun.at, begun.end)
-        if begun.weight is None:
+        rows = np.arange(update.at, update.end)
+        if update.weight is None:
             counting = rows
         else:
-            counting = rows[begun.weight[rows] > 0.0]
-        for (model, _), n in zip(begun.models, _n_learned_by_model(begun), strict=True):
+            counting = rows[update.weight[rows] > 0.0]
+        for (model, _), n in zip(
+            update.models, _n_learned_by_model(update), strict=True
+        ):
             if 0 < n >= len(counting):
                 continue
-            left = rows if n == 0 else np.arange(counting[n], begun.end)
+            left = rows if n == 0 else np.arange(counting[n], update.end)
             given = {}
-            if begun.weight is not None:
-                given["sample_weight"] = begun.weight[left]
-            X = begun.X if len(left) == len(begun.y) else take(begun.X, left)
-            model.partial_fit(X, begun.y[left], classes=self._classes, **given)
+            if update.weight is not None:
+                given["sample_weight"] = update.weight[left]
+            X = update.X if len(left) == len(update.y) else take(update.X, left)
+            model.partial_fit(X, update.y[left], classes=self._classes, **given)
         rest = None
-        if begun.end < len(begun.y):
-            rest = begun._replace(at=begun.end, models=None, changes=None)
-        vars(self).update(begun.changes, _pending_update=rest)
+        if update.end < len(update.y):
+            rest = update._replace(at=update.end, models=None, changes=None)
+        vars(self).update(update.changes, _pending_update=rest)
 
-    def _next_step(self, begun):
-        at, end = begun.at, len(begun.y)
+    def _next_step(self, update):
+        at, end = update.at, len(update.y)
         model, background, changes = self.estimator_, self._background, {}
-        if begun.branch is None:
+        if update.is_random is None:
             changes["_unqueried"] = None
         else:
             leaves = self._leaves
             if self._detector is not None:
                 end = at + 1
-                if begun.branch[at]:
-                    row = take(begun.X, np.arange(at, end))
-                    wrong = model.predict(row)[0] != begun.y[at]
+                if update.is_random[at]:
+                    row = take(update.X, np.arange(at, end))
+                    wrong = model.predict(row)[0] != update.y[at]
                     changes = self._monitor_errors(wrong)
                     model = changes.get("estimator_", model)
                     background = changes.get("_background", background)
                     leaves = changes.get("_leaves", leaves)
             rows = np.arange(at, end)
-            X = begun.X if len(rows) == len(begun.y) else take(begun.X, rows)
+            X = update.X if len(rows) == len(update.y) else take(update.X, rows)
             changes |= {
-                "_leaves": self._with_labels(leaves, model, X, begun.y[at:end]),
+                "_leaves": self._with_labels(leaves, model, X, update.y[at:end]),
                 "_n_taught": self._n_taught + len(rows),
                 "_pending": NO_LABEL,
             }
@@ -152,23 +154,23 @@ class StreamUpdates(Transactional):
             for one in (model, background)
             if one is not None
         )
-        return begun._replace(end=end, models=models, changes=changes)
+        return update._replace(end=end, models=models, changes=changes)
 
     def _store_until_model(self, X, y, weight):
         # Store labels until there are two classes, then create the model.
-        held = [*self._stored_batches, (X, y, weight)]
-        seen = [labels for _, labels, _ in held if labels is not None]
+        batches = [*self._stored_batches, (X, y, weight)]
+        seen = [labels for _, labels, _ in batches if labels is not None]
         classes = self._classes
         if classes is None:
             classes = unique_classes(np.concatenate(seen))
         changes = {
-            "_stored_batches": held,
+            "_stored_batches": batches,
             "_n_taught": self._n_taught + len(y),
             "_pending": NO_LABEL,
         }
         if len(classes) >= 2:
             model = self._new_estimator()
-            for rows, labels, w in held:
+            for rows, labels, w in batches:
                 given = {} if w is None else {"sample_weight": w}
                 if labels is None:
                     labels = self._without_label(rows)
@@ -223,8 +225,8 @@ class StreamUpdates(Transactional):
         if row is None:
             return
         if not hasattr(self, "estimator_"):
-            held = [*self._stored_batches, (row, None, None)]
-            vars(self).update(_stored_batches=held, _unqueried=None)
+            batches = [*self._stored_batches, (row, None, None)]
+            vars(self).update(_stored_batches=batches, _unqueried=None)
             return
         self._learn_inplace(PendingUpdate(row, self._without_label(row), None, None))
 
@@ -252,9 +254,9 @@ def _is_countable(kind):
     )
 
 
-def _n_learned_by_model(begun):
+def _n_learned_by_model(update):
     # Rows of the step at hand that each model has learned.
-    models = begun.models or ()
+    models = update.models or ()
     return [getattr(model, "n_rows_seen_", 0) - n for model, n in models]
 
 

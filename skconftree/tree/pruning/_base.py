@@ -146,4 +146,5 @@ def proportionate_counts(tree):
     """Class counts as a bound uses them: reweighted, with the unweighted total."""
     if (tree.class_weight == 1.0).all():
         return tree.counts
+    # `raw_proba` has the class proportions before shrinkage
     return tree.raw_proba * tree.counts.sum(axis=1, keepdims=True)

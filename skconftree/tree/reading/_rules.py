@@ -165,9 +165,8 @@ class _Python:
         lines = [f"def {self._called(root)}(row):"]
         if root == 0:
             lines.append(f'{INDENT}"""Class of a row."""')
-        used = table[root]
+        base_depth = table[root].depth - 1
         more = []
-        base = used.depth - 1
         # nodes, and texts that are written in between
         stack = [root]
         while stack:
@@ -176,10 +175,11 @@ class _Python:
                 lines.append(item)
                 continue
             row = table[item]
-            level = row.depth - base
+            level = row.depth - base_depth
             pad = INDENT * level
             if not row.branches:
                 label = _python_value(row.label, "class")
+                # `outcome` is the comment "50 of 100 rows, probability 0.49"
                 lines.append(f"{pad}return {label}  # {row.outcome}")
                 continue
             if level > MAX_NESTED:
@@ -199,7 +199,7 @@ class _Python:
                     statement = "elif" if i else "if"
                     items.append(f"{pad}{statement} {test}:  # {comment}")
                 items.append(branch.node)
-            if row.keeps_unknown:
+            if row.keeps_unknown:  # categories of no branch end at this node
                 label = _python_value(row.label, "class")
                 note = f"no branch for it: {row.outcome}"
                 items.append(f"{pad}return {label}  # {note}")

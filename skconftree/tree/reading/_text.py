@@ -374,7 +374,7 @@ def wrap(text, width):
 
 def describe_class(row, width=WIDTH, more=""):
     """Describe the class of a node, its probability and rows, followed by `more`."""
-    rest = f" {row.figures}{more}"
+    rest = f" {row.figures}{more}"  # " (0.49), 50 of 100 rows"
     return shortened(str(row.label), width - len(rest), least=6) + rest
 
 
@@ -505,7 +505,7 @@ def explain_rows(estimator, rows, competitors=0):
         value = row[record.feature].item()
         child_nodes = [branch.node for branch in record.branches]
         leading = None
-        if record.keeps_unknown:
+        if record.keeps_unknown:  # a nominal split: other categories stay at the node
             known = categories[record.feature]
             if child == node:
                 # the array may be too short for later categories
@@ -722,9 +722,9 @@ def _why(estimator, leaf):
     why = f": {leaf.why_leaf}" if leaf.why_leaf else ""
     if leaf.depth == 0 and leaf.leaf_reason == LeafReason.REJECTED:
         why += "; bound=None shows it"
-    taken_back = estimator._model.resolved.taken_back
-    if leaf.depth == 0 and leaf.leaf_reason in REMOVED and taken_back:
-        why += f"; pruning=None shows {_count(taken_back, 'split')}"
+    n_pruned = estimator._model.resolved.taken_back  # splits removed by pruning
+    if leaf.depth == 0 and leaf.leaf_reason in REMOVED and n_pruned:
+        why += f"; pruning=None shows {_count(n_pruned, 'split')}"
     return why
 
 

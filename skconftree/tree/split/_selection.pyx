@@ -623,6 +623,7 @@ cdef void _offer(
     cdef float64_t ceiling = selection.incumbent + selection.tolerance
     cdef float64_t n_left = sum_of(pair, K), n_right = sum_of(right, K)
     cdef float64_t floor_left, floor_right, cost
+    # a second lower limit of the cost, tighter than the score and cheaper than the cost
     floor_right = selection.interval.sharp_floor(right, n_right, pool_right, 2)
     floor_left = selection.interval.sharp_floor(pair, n_left, pool_left, 2)
     if floor_right + floor_left > ceiling:
@@ -708,6 +709,7 @@ cdef class SummedEvidence(BestSplits):
             for j in range(n_visited):
                 self.best = self.best_of + visited[j]
                 _add_feature(self)
+        # the average over the features that have candidates
         self.evidence.log_evidence = self.total - log(<float64_t> self.node.stats.n_varying)
         if not self.evidence.chooses:
             self.by_bound = False
