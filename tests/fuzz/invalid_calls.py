@@ -159,7 +159,7 @@ def sparse_tables(sequence):
     holes.data[0] = np.nan
     strange.indices[0] = sequence.draw.one([-1, X.shape[1], 2**31 - 1])
     ends.indptr[1] = sequence.draw.one([-1, good.nnz + 9])
-    for other in (good.tocoo(), holes, strange, ends):
+    for other in (holes, strange, ends):
         _learn(sequence, other, y)
         sequence.refused(
             "apply", sequence.model.apply, other, errors=(ValueError, TypeError)
