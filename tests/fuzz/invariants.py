@@ -10,7 +10,7 @@ from .failures import Finding, require
 ARRAYS = (
     *("children_left", "children_right", "n_children", "parent", "depth", "feature"),
     *("threshold", "missing_go_to_left", "missing_seen", "is_nominal", "counts"),
-    *("value", "impurity", "n_node_samples", "weighted_n_node_samples", "evidence"),
+    *("proba", "impurity", "n_node_samples", "weighted_n_node_samples", "evidence"),
 )
 
 BOUNDARY = 1024  # rows, after which a growing model looks at its memory
@@ -150,9 +150,9 @@ def structure(model):
     require(model.get_n_leaves() == leaf.sum(), "get_n_leaves")
     require(leaf.sum() == (arrays["n_children"] == 0).sum(), "children of leaves")
     require(np.isfinite(counts).all() and (counts >= 0.0).all(), "counts of nodes")
-    value = arrays["value"]
+    proba = arrays["proba"]
     require(
-        np.isfinite(value).all() and (abs(value.sum(axis=1) - 1.0) < 1e-9).all(),
+        np.isfinite(proba).all() and (abs(proba.sum(axis=1) - 1.0) < 1e-9).all(),
         "tree_.proba",
     )
     require(np.isfinite(arrays["impurity"]).all(), "impurities that are not finite")
