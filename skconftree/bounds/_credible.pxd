@@ -4,8 +4,9 @@ from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-# Moments and quantiles of the posterior of a node's heterogeneity, as functions of the
-# counts. The class probabilities of the node have a Dirichlet distribution.
+# Moments and quantiles of the posterior of a node's heterogeneity (its impurity as a function
+# of the class probabilities mu), as functions of the counts. mu has a Dirichlet distribution;
+# its prior has the parameter alpha for each class.
 
 cdef enum Heterogeneity:
     ENTROPY     # -sum mu ln mu
@@ -32,6 +33,8 @@ cdef float64_t binary_lower(
     Heterogeneity kind, float64_t a, float64_t b, float64_t delta
 ) noexcept nogil
 
+# Approximate logit of the upper quantile of Beta(p, q) with tail probability 1 - Phi(z); the
+# true value is at least the result minus the margin.
 cdef float64_t tail_quantile(
     float64_t p, float64_t q, float64_t z, float64_t* margin
 ) noexcept nogil
@@ -48,11 +51,14 @@ cdef void moments(
     Heterogeneity kind, const float64_t* counts, intp_t n_classes, float64_t alpha,
     float64_t* mean, float64_t* variance,
 ) noexcept nogil
+# x (x+1) psi'(x+2) + x / (x+1) - x, a term of the variance of the entropy.
 cdef float64_t trigamma_excess(float64_t x) noexcept nogil
 
 
 # Floors (certified lower bounds) of the credible limits, which a scan computes for every
-# candidate split.
+# candidate split. A Score is a function of class counts that the scan minimizes; a TestBlock
+# has the counts of some candidate splits of a feature. Each child is weighted by its pool: the
+# weight of its rows, labeled or not, or its volume.
 
 cdef class CredibleFloor(Score):
     cdef Heterogeneity kind
@@ -73,7 +79,7 @@ cdef class CredibleFloor(Score):
     cdef intp_t filled
     cdef bint tabulated             # the tables cover the node
 
-    # Closer floors, see `close` and `matched`.
+    # Closer floors. A root is the q with P(|N(t, 1)| <= q) = delta, tabulated over t.
     cdef const float64_t[::1] root_table
     cdef const float64_t[::1] entropy_table
     cdef float64_t root_step
@@ -92,14 +98,19 @@ cdef class CredibleFloor(Score):
     cdef bint resize_table(self, float64_t** table, intp_t capacity) noexcept nogil
     cdef bint extend_tables(self, intp_t size) noexcept nogil
     cdef float64_t lower(self, const float64_t* counts) noexcept nogil
+    # Closer floors for a child of weight 1; 0 = unknown. `close` is for two classes, from roots;
+    # `matched` for more, from match_beta(); `sharp`, the tightest, also uses tail_quantile() if
+    # it `expands`: is accurate for m, the smaller shape parameter.
     cdef float64_t close(self, float64_t n1, float64_t n0) noexcept nogil
     cdef float64_t sharp(self, const float64_t* counts) noexcept nogil
     cdef float64_t matched(self, const float64_t* counts) noexcept nogil
     cdef bint expands(self, float64_t m) noexcept nogil
+    # The first floor.
     cdef float64_t floor(self, const float64_t* counts) noexcept nogil
     cdef float64_t binary_floor(self, float64_t n1, float64_t n0) noexcept nogil
     cdef float64_t mean_from_sum(self, float64_t total, float64_t n) noexcept nogil
     cdef float64_t entropy_term(self, float64_t n) noexcept nogil
+    # Term of a class; mean_from_sum() takes the sum over the classes.
     cdef float64_t phi_of(self, float64_t count) noexcept nogil
     cdef void moments_of(
         self, const float64_t* counts, float64_t* mean, float64_t* variance

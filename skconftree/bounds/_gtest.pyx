@@ -14,12 +14,17 @@ from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
-# The statistic G is 2 ln 2 per bit of total gain, and the criterion counts half bits.
+# The statistic G is 2 ln 2 per bit of total gain (gain times rows). The criterion is scaled
+# so that two balanced classes have 1/2, not 1 bit: its unit is two bits.
 cdef float64_t G_OF_GAIN = 4.0 * log(2.0)
 
 
 cdef class GTestKernel(Bound):
-    """Splits iff fewer than delta splits as good are expected by chance."""
+    """Compiled rule: splits iff fewer than delta splits as good are expected by chance.
+
+    Features compete by the rank() of their best splits; the smallest rank wins. In names,
+    "attribute tests" are the candidate splits of one feature.
+    """
 
     cdef float64_t delta
     cdef Contingency work
@@ -28,7 +33,7 @@ cdef class GTestKernel(Bound):
         self.delta = delta
         self.work = Contingency(exact=False)
         self.ranks_attributes = True
-        self.ranks_by_gain = by_entropy
+        self.ranks_by_gain = by_entropy     # rank_of_gain() gives the same rank
 
     def reserve(self, intp_t n_classes, intp_t n_outcomes):
         """See `Bound.reserve`."""
@@ -129,15 +134,15 @@ class GTestBound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour")
-    judges_alone = True
-    counts_handed_rows = True
+    judges_alone = True         # needs only the number of the other candidate splits
+    counts_handed_rows = True   # inherited rows that are stored one by one are evidence
     defaults = TreeDefaults(
         pruning="pessimistic", pruning_confidence=0.1, shrinkage=10.0, lookahead=8,
         lookahead_confidence=0.02,
     )
     statistic_name = "expected by chance"
     smaller_is_stronger = True
-    levels = (0.05, 0.3, 1.0, 3.0, 10.0)
+    levels = (0.05, 0.3, 1.0, 3.0, 10.0)    # of delta, for parameter grids
     _parameter_constraints: dict = {"delta": [Interval(Real, 0, None, closed="neither")]}
 
     def __init__(self, delta=1.0):

@@ -1,4 +1,8 @@
-"""Tables of Dask: partitions, arrays, and growth on the workers of a cluster."""
+"""Tables of Dask: partitions, arrays, and growth on the workers of a cluster.
+
+A part is a partition or block of rows. Encoding replaces its values by codes, their
+ranks or bins. An engine then counts the rows of nodes in all coded parts.
+"""
 
 import math
 import time
@@ -25,9 +29,12 @@ class DaskEngine:
     The rows of a node remain on the workers; only counts are returned. The rows of a
     small node are sent to one worker, which returns the subtree. Dask computes results
     again that are lost with their worker.
+
+    `sampled` has the counts and weights of the rows in a tree's sample, per part.
+    `members` are the rows of a node, per part.
     """
 
-    is_here = is_one_part = False
+    is_here = is_one_part = False  # codes are neither in this process nor in one array
 
     def __init__(self, client, coded, row_indices):
         self._client = client
@@ -48,7 +55,7 @@ class DaskEngine:
         self._slots = Semaphore(GROWING * sum(client.nthreads().values()))
 
     def with_team(self, thread_team):
-        """Return self, because workers have their own threads."""
+        """Return self: workers do not use the thread pool of this process."""
         return self
 
     def _submit(self, worker, function, *arguments):
@@ -86,7 +93,10 @@ class DaskEngine:
         return in_order(_steps.join_columns(codes), row_indices)
 
     def begin(self, counts, repeated, weights):
-        """Begin a tree, see `LocalEngine.begin`."""
+        """Begin a tree; return its sample, the root's rows, counts and weight.
+
+        `counts` is how often each row is drawn, `repeated` whether any is drawn twice.
+        """
         sampled = []
         for worker, row_indices in zip(self._workers, self._row_indices, strict=True):
             # a part at a time: no message is as long as the table
@@ -108,7 +118,10 @@ class DaskEngine:
         ]
 
     def divide(self, sampled, members, requests):
-        """Split the rows of nodes; return rows of children, counts and weights."""
+        """Split the rows of nodes; return rows of children, counts and weights.
+
+        A request has the split of a node, and the children to retain and to count.
+        """
         by_worker = list(map(list, zip(*members, strict=True)))
         results = self._each(
             _steps.divide, sampled, by_worker, [requests] * len(by_worker)
@@ -119,12 +132,12 @@ class DaskEngine:
         return _steps.StepResult(children, counts, weights)
 
     def count_cells(self, sampled, members, tests):
-        """Count the rows of a node by the outcomes of tests."""
+        """Count the rows of a node by outcome (branch) of several splits, and class."""
         results = self._each(_count_cells, sampled, members, [tests] * len(members))
         return self._total(_itself, results)[0]
 
     def sent(self, grow_below):
-        """Send the function that grows subtrees to the workers."""
+        """Send `grow_below(node, rows)`, which grows a subtree, to the workers."""
         return self._client.submit(_itself, grow_below, pure=False)
 
     def grow(self, sampled, members, grow_below, node):
@@ -231,7 +244,11 @@ AT_ONCE = 4  # number of parts per thread of the cluster that are computed at on
 
 
 class DaskParts:
-    """Lazy parts, or parts on a cluster, to which functions are sent."""
+    """Lazy parts, or parts on a cluster, to which functions are sent.
+
+    The task of `total` counts values: `start` returns empty counts, `count` adds the
+    rows of a part, `join` adds other counts, `result` makes them compact.
+    """
 
     def __init__(self, names, sizes):
         self.names = names
@@ -272,7 +289,7 @@ class DaskParts:
             yield from dask.compute(*calls[first : first + at_once])
 
     def total(self, task, columns, *by_row, thread_team=None):
-        """Add up the counts of a task over the parts; Dask has its own threads."""
+        """Add up the counts of a task over the parts; `thread_team` is not used."""
         import dask
 
         calls = self._calls(partial(_counted, task), columns, by_row)
@@ -300,7 +317,10 @@ class DaskParts:
         return task.result(total)
 
     def engine(self, task, columns, positions, *by_row):
-        """Encode the parts on their workers, or one at a time without a cluster."""
+        """Encode the parts on their workers, or one at a time without a cluster.
+
+        `positions` has the index of each row in the training data, -1 if not used.
+        """
         import dask
 
         edges = [0, *self._stops.tolist()]

@@ -3,6 +3,9 @@
 A nominal column is encoded by the codes 0, 1, ... of its categories. A missing value is
 another category; an unknown category has the code -1. Numbers are unchanged, with NaN
 for missing values.
+
+A `table` is an array or a frame wrapped in the class of its `library` (`_frames.py`).
+Learned rows are those of positive weight: only their categories get codes.
 """
 
 import json
@@ -17,7 +20,7 @@ from ._columns import DATES, MAX_UNPARSEABLE, is_number, look_like_dates
 from ._frames import kind_of, library_of, mixture
 
 MAX_CATEGORIES = 4096
-SMALL_N_CATEGORIES = 10  # of which no column is left out
+SMALL_N_CATEGORIES = 10  # columns with at most so many never identify rows
 UNKNOWN = -1.0
 MISSING = None  # as a category
 
@@ -97,7 +100,7 @@ def identifying(X, features, weight=None):
 
     These have more than ten categories, and more than half of the rows have a unique
     category. New rows do not have these categories, so a split on the column is
-    useless. The rows have labels; `features` are those of their schema.
+    useless. The rows have labels; `features` describe the columns of X.
     """
     out = np.array([d is not None and d.abandoned for d in features.dictionaries])
     for j in np.flatnonzero(features.n_categories > SMALL_N_CATEGORIES):
@@ -129,13 +132,18 @@ def sort_categories(values, name):
 
 
 class Dictionary:
-    """Categories of a column and their codes; once `abandoned`, all are missing."""
+    """Categories of a column and their codes; once `abandoned`, all are missing.
+
+    The `kind` is what all categories have in common: text, numbers, truth values, or
+    another type. New categories get codes in order of appearance if `in_order`, as in
+    `partial_fit`, otherwise in ascending order.
+    """
 
     def __init__(self, kind=None, codes=None, abandoned=False, name=None):
-        self.kind = kind  # of its values; None before the first
+        self.kind = kind  # None before the first value
         self.codes = {} if codes is None else codes
         self.abandoned = abandoned
-        self.name = name  # of the column, until it is settled
+        self.name = name  # of the column, until `Features.settled` checks the limits
 
     def encode(self, indices, values, name, *, learn=False, in_order=True):
         """Codes of indices into `values` (-1: missing), and the extended dictionary."""

@@ -65,13 +65,21 @@ def names_of(X):
 
 # Validation by NumPy and scikit-learn takes 100 times as long as the prediction of a
 # row. These functions read small plain tables, and return None for all others.
+#
+# Each nominal column has a `Dictionary` from its categories to codes. Its `kind` is the
+# type that they share, for example "text". It is abandoned if there were too many
+# categories; then all values have code 0. A `library` reads the frames of pandas etc.
 
 FEW = 8
 NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32}
 
 
 def read_few(X, n_features, names, features, *, learns):
-    """Read a short list of rows, or a short frame with the known column names."""
+    """Read a short list of rows, or a short frame with the known column names.
+
+    `learns` tells whether the rows are for training. Then a new category needs a new
+    code, and the result is None.
+    """
     rows = _rows_of(X, n_features, names)
     if rows is None:
         return None

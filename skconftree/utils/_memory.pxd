@@ -9,7 +9,8 @@ from skconftree.utils._typedefs cimport intp_t
 #
 # An Arena raises MemoryError, with or without the GIL. Models that grow row by row call
 # take_array() and its relatives below, which can use the reserve. In the checked build,
-# fail_every() and fail_from() make allocations fail.
+# compiled for tests with bounds and overflow checks, fail_every() and fail_from() make
+# allocations fail.
 
 cdef struct Block:      # header in front of every array
     Block* previous
@@ -60,7 +61,8 @@ cdef class Arena:
 
 
 # Emergency reserve: memory that is allocated but not used, so that a model can finish
-# the current block of rows after the system has run out of memory.
+# the current block of rows (a part of the batch that is passed to partial_fit) after the
+# system has run out of memory.
 #
 # If an allocation fails, release_reserve() frees the reserve and the allocation is
 # repeated. Each step of learning a row either succeeds or leaves the model unchanged.

@@ -1,4 +1,7 @@
-"""Oracles: callables that return the labels of rows of a pool."""
+"""Oracles: callables that return the labels of rows of a pool.
+
+An active learner calls them: ``learner.run(oracle, budget)`` queries `budget` labels.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ class ArrayOracle(BaseEstimator):
         self.y = y
 
     def __call__(self, X, rows):
+        # exact_labels: the conversion to an array does not change any label
         return np.asarray(exact_labels(self.y))[np.asarray(rows)]
 
 
@@ -118,6 +122,7 @@ class ConsoleOracle(BaseEstimator):
     def __call__(self, X, rows):
         frame = hasattr(X, "iloc")
         show = self.show or _row_text
+        # the key of each class in the menu; the index of the class that an input means
         keys, meanings = choices(self.classes, ("s", "q"))
         menu = "  ".join(menu_entries(keys, self.classes))
         out = []

@@ -1,7 +1,8 @@
-"""Models of NCM estimators: stored rows, growth and incremental updates.
+"""Models of nearest class mean (NCM) estimators: stored rows, growth and updates.
 
 Models are immutable. An update creates another model, which replaces the previous one
-in one assignment.
+in one assignment. A class is coded by its index among the known classes. A tree that
+grows on is not replaced: new rows are added, and its leaves may be split.
 """
 
 from dataclasses import dataclass, fields
@@ -38,10 +39,10 @@ RANK_KEY, UPDATE_KEY = 0x5A4D, 0x4843  # keys of derived seeds, one per purpose
 class Samples(NamedTuple):
     """Stored rows, in the order of the calls that passed them.
 
-    The rows of one call are sorted by content, so that their order does not matter. If
-    there are too many rows of a class, those with the smallest `ranks` are retained.
-    Ranks are random, so that the retained rows are a random sample of all `n_seen` rows
-    of the class.
+    The rows of one call are sorted by hashes of their content, so that their order does
+    not matter. If there are too many rows of a class, those with the smallest `ranks`
+    are retained. Ranks are random, so that the retained rows are a random sample of all
+    `n_seen` rows of the class.
     """
 
     X: np.ndarray
@@ -124,7 +125,10 @@ def seed_of_update(seed, update):
 
 @dataclass(frozen=True, eq=False)
 class NCMModel:
-    """Common base of tree and forest models; `samples` are stored for updates."""
+    """Common base of tree and forest models; `samples` are stored for updates.
+
+    The `schema` has the number and names of the columns, and validates later input.
+    """
 
     schema: Schema
     classes: Classes
@@ -145,7 +149,7 @@ class NCMModel:
 
     @classmethod
     def read(cls, state, owner):
-        """Restore the common parts from a serialized state."""
+        """Restore the common parts; errors name the estimator `owner`."""
         state = merge_defaults(
             state, default_parameters(cls), "The state of an NCM model"
         )
@@ -180,6 +184,7 @@ class NCMTreeModel(NCMModel):
 
     def state(self):
         """Serialize to a dict of arrays and plain values."""
+        # canonical: equal models have equal pickles
         return canonical(super().state() | {"tree": write_nodes(self.tree)})
 
     @classmethod
@@ -311,7 +316,7 @@ class Update(NamedTuple):
         return UpdatedTree(tree, np.minimum(times, 255).astype(np.uint8), leaves)
 
     def recounted(self, tree, leaves, y, times, keep=False):
-        """Copy a tree with the counts of a sample."""
+        """Copy a tree with the counts of a sample, added to the old ones if `keep`."""
         criterion = self.plan.criterion(self.n_classes)
         codes = self.n_classes, self.new_codes
         return tree.recounted(*codes, leaves, y, times, criterion, keep)
@@ -345,7 +350,9 @@ class Update(NamedTuple):
 def judge(errors, penalty, boost, alpha):
     """Select the trees to regrow by their out-of-bag errors plus `penalty`.
 
-    Returns a mask of these trees, the threshold, and the penalty for the next update.
+    Trees above the mean error are regrown. `boost` adds ``alpha * tanh(error)`` to an
+    error: "decision" in this comparison; with "persistent", the sum is the penalty of a
+    retained tree in the next update. Returns a mask, the threshold, and the penalty.
     """
     errors = errors + penalty
     known = ~np.isnan(errors)
@@ -363,7 +370,12 @@ def judge(errors, penalty, boost, alpha):
 
 
 class NCMPlan(NamedTuple):
-    """Parameters of growth; `max_classes` as in `NCMGrower`."""
+    """Parameters of growth.
+
+    A node compares the means of `max_classes` of its classes: a number, a fraction, or
+    None for the square root of their number. `n_assignments` is the number of random
+    assignments of means to the two children.
+    """
 
     settings: GrowthSettings
     max_classes: object
@@ -392,6 +404,7 @@ def resolve_plan(estimator):
     requested_bound, criterion = estimator.bound, estimator.criterion
     if requested_bound is None and criterion is None:
         criterion = "entropy"
+    # the bound and criterion as objects, with their defaults
     bound, criterion = resolve_statement(
         requested_bound, criterion, estimator.delta, caller
     )

@@ -11,8 +11,14 @@ from skconftree.utils._typedefs cimport (
 #
 #   tag << 32 | row,    tag = count << 16 | class
 #
-# A pass over the rows of a node reads them in sequence, and only the codes of one feature by
-# row (tables/_encoded_table.pxd).
+# The count of a row is how often it occurs in the sample. The code of a value is its rank or
+# bin in the feature; a level is the value, or the largest one, of a code. A pass over the rows
+# of a node reads them in sequence, and only the codes of one feature by row
+# (tables/_encoded_table.pxd).
+#
+# A walk visits the values of a feature in ascending order and emits the candidate splits
+# between them: it passes their class counts to the score. If the criterion is additive, it
+# passes sums over classes of phi(count) instead; phi is the score's function of one count.
 #
 # Packed class counts: the counts of all classes in one 64-bit integer, `bits` wide each, so
 # that a row is added by one addition. 0 bits: too many classes, or too large counts.
@@ -88,8 +94,9 @@ cdef inline bint counts_codes(
 ) noexcept nogil:
     # Whether the codes of a node are counted. Otherwise its rows are sorted, and `n_walked`
     # are visited; sums of phi then depend on the order of rows with the same code. Best-first
-    # growth from stored parts has no rows, so best-first growth in memory always counts too: the
-    # trees are the same to the last bit.
+    # growth on parts of a table (skconftree.large) has no rows, so best-first growth in memory
+    # always counts too: the trees are the same to the last bit. Codes are also counted if
+    # there is a pool: unlabeled rows that contribute to the weight of nodes.
     return (
         2 * n_walked >= n_levels * node.n_classes or n_walked >= SORT_LIMIT
         or node.has_pool or node.settings.max_leaves != NO_LIMIT
@@ -110,8 +117,9 @@ cdef void code_neighbors(
     const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil
 
-# Sort the node's rows by code: entries, (row << 1) | new, and their codes. n is below 2^16,
-# and there are at most MAX_LEVELS codes.
+# Sort the node's rows by code: entries, (row << 1) | new, and their codes; new = 1 if the
+# code differs from the previous one. n is below 2^16, and there are at most MAX_LEVELS (256)
+# codes.
 cdef void sort_codes(
     const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes, uint32_t* entries,
 ) noexcept nogil

@@ -1,4 +1,8 @@
-"""Moments of each class, and truncation of normal distributions."""
+"""Moments of each class, and truncation of normal distributions.
+
+`blocks` (`Blocks`) owns memory; a block of `Moments` has the statistics of one class. The
+sides of a cut are 0 (left: values up to the threshold) and 1 (right).
+"""
 
 from libc.math cimport INFINITY, erf, exp, sqrt
 from libc.string cimport memcpy
@@ -10,7 +14,7 @@ from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t SQRT_2 = 1.4142135623730951
 cdef float64_t SQRT_2PI = 2.5066282746310002
-cdef float64_t FAR = 6.0        # a normal distribution has no mass beyond
+cdef float64_t FAR = 6.0        # a normal distribution has no mass beyond FAR sqrt(2) deviations
 
 
 cdef int allocate_moments(Blocks* blocks, Moments* moments, intp_t n_classes) except -1 nogil:
@@ -202,6 +206,8 @@ cdef void rough_shares(
         for b in range(n):
             shares[b] = <float32_t> (weight * _share_below(&spread, thresholds[b]))
         return
+    # rough_normal_below(z) is the distribution function at z sqrt(2). All LANES thresholds are
+    # computed, so that the loops are vectorized.
     precision = sqrt(0.5 * moments.n[c] / squares)
     for b in range(LANES):
         z[b] = (thresholds[b] - mean) * precision
@@ -423,6 +429,7 @@ cdef read_moments(
     intp_t n_classes, const float64_t* counts,
 ):
     # If there are moments, each class with rows has a block, and so have all classes together.
+    # require() raises an error if the pickle is damaged.
     cdef uint8_t n_parts
     cdef intp_t c
     reader.take(&n_parts, 1)
