@@ -1,8 +1,9 @@
 # The impurities by name, and how large they can be, on the scale of De Rosa and
-# Cesa-Bianchi: concave, symmetric, at least the Bayes risk, 1/2 at two balanced classes.
+# Cesa-Bianchi (2017, doc/bibliography.rst): concave, symmetric, at least the Bayes risk,
+# 1/2 at two balanced classes.
 #
-# A scan minimizes their totals over the rows of children, which the criteria compute
-# (_criterion.pyx).
+# A scan, the pass over the candidate splits of a node, minimizes their totals over the rows
+# of children. The criteria compute these (_criterion.pyx).
 
 from libc.math cimport log2, sqrt
 

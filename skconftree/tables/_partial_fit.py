@@ -2,6 +2,10 @@
 
 All validation happens while reading, before the model changes. A new model is set in
 one assignment, and rows that it has learned before an interruption stay learned.
+
+A schema has the names and kinds of the columns, and the code of each category. It is
+immutable: reading rows with new categories returns `Rows` with another schema. A model
+grows if it learns row by row; one that `fit` has made does not, and is started again.
 """
 
 from typing import NamedTuple
@@ -15,7 +19,11 @@ from ._schema import Schema
 
 
 class Call(NamedTuple):
-    """Validated arguments: codes of `classes`, weights (0: not learned), pool."""
+    """Validated arguments of `partial_fit`.
+
+    `rows` are float32, with their schema, and `finite` if there is no NaN. `labels` are
+    indices in `classes`. Rows of weight 0 are not learned. `X_pool` has unlabeled rows.
+    """
 
     rows: Rows
     labels: np.ndarray
@@ -27,8 +35,10 @@ class Call(NamedTuple):
 
 def read_call(estimator, X, y, classes, sample_weight, X_pool):
     """Validate the arguments of an estimator; X may be `Rows` that have been read."""
-    caller, model = type(estimator).__name__, estimator._model
-    estimator._check_call(classes, X_pool)
+    caller, model = type(estimator).__name__, estimator._model  # caller: for errors
+    estimator._check_call(classes, X_pool)  # validates parameters and options
+    # categories get codes in the order of their first rows (`in_order`); `known` is the
+    # schema before this call, and `names` are the classes
     if model is None:
         rows = Schema.first(X, caller, estimator.categorical_features, in_order=True)
         known, names = None, Classes.listed(classes)
@@ -45,6 +55,7 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
         )
     weight = None
     if sample_weight is not None:
+        # frequencies; their sum is limited, including the weight of earlier calls
         weight = stream_weights(
             sample_weight,
             rows.X,
@@ -55,6 +66,8 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
         # rows of a class of weight 0 are not learned
         weight = np.ones(len(labels)) if weight is None else weight
         weight = np.where(class_weight[labels] > 0.0, weight, 0.0)
+    # Settle the schema: remove categories that only rows of weight 0 have. Those of a
+    # pool get the first codes, therefore X is read again.
     if X_pool is not None:
         read, X_pool, schema = rows.schema.with_pool(
             X, X_pool, rows.X, known, weight, caller
@@ -71,8 +84,8 @@ def learn(estimator, call, **options):
 
     The estimator has a `_model` or None, and `_started(call)`, which makes a model that
     learns, without rows or from the present model. A model has `grows` (whether it can
-    learn without being started again), `make_ready(call, **options)`, which may raise,
-    and `learn(call, **options)`.
+    learn without being started again), `make_ready(call, **options)`, which reserves
+    memory and may raise, and `learn(call, **options)`.
     """
     model = estimator._model
     if model is None or not model.grows:

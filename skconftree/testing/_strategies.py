@@ -1,4 +1,11 @@
-"""Checks of query strategies and stopping rules."""
+"""Checks of query strategies and stopping rules.
+
+A component is one of these. It receives a context: the learner's rows and model, and
+reproducible random numbers. With a pool, these are `rng`, and `memory` is a cache of
+the component. On a stream they are `draws`, and the component stores values between
+rows in an array, its state. `pool()` makes the rows and labels for the checks, and
+`teach` adds labels to a learner.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +41,10 @@ def make_learner(estimator, strategy, **parameters):
 
 
 def first_supported(component, estimators, use):
-    """Return the first estimator for which `use` does not raise ValueError."""
+    """Return the first estimator for which `use` does not raise ValueError.
+
+    A component may need capabilities of the classifier, such as `predict_proba`.
+    """
     reason = None
     for estimator in estimators:
         try:
@@ -57,6 +67,7 @@ def pool_estimators(estimator):
         ConfidenceTreeClassifier(bound=None),
         LogisticRegression(),
         ConfidenceForestClassifier(5, bound=None, random_state=0),
+        # a linear classifier whose posterior is represented by particles
         OASISClassifier(n_particles=50, random_state=0),
     )
 
@@ -98,6 +109,7 @@ def _check_budget(strategy, estimator, share):
     """Check that labels are queried, and never more than the budget allows."""
     name = type(strategy).__name__
     X, y = make_drift_stream(N_ROWS)
+    # `asked`: for each row, whether its label was queried
     with assert_no_error(f"{name} must decide on the rows of a stream"):
         is_queried = _learner(estimator, strategy, share).run(X, y).asked
     n_queried = np.cumsum(is_queried)
@@ -153,7 +165,8 @@ def check_strategy(
         Strategy for a learner with a pool, or for a learner of a stream.
     estimator : classifier, default=None
         Classifier of the learners. None: the first with the required capabilities of a
-        tree, logistic regression, a forest and OASIS; on a stream, of a tree and OASIS.
+        tree, logistic regression, a forest and `OASISClassifier`; on a stream, of a
+        tree and `OASISClassifier`.
 
     Raises
     ------
@@ -250,7 +263,10 @@ def _check_reproducible(strategy, estimator):
 
 
 def _check_costs(strategy, estimator):
-    """Check that costs are used, or raise an error that names the strategy."""
+    """Check that costs are used, or raise an error that names the strategy.
+
+    They are costs of labeling a row; `takes_costs` is whether the strategy uses them.
+    """
     name = type(strategy).__name__
     X, y = pool()
     costs = np.random.default_rng(0).uniform(1.0, 2.0, len(y))
@@ -310,10 +326,11 @@ def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None
     Parameters
     ----------
     rule : object with ``reached(context)``
-        Rule for learners with a pool.
+        Rule for learners with a pool. ``reached`` returns whether to stop, given the
+        state of the learner.
     estimator : classifier, default=None
         Classifier of the learners. None: the first with the required capabilities of a
-        tree, logistic regression, a forest and OASIS.
+        tree, logistic regression, a forest and `OASISClassifier`.
 
     Raises
     ------
@@ -326,6 +343,8 @@ def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None
 
     Examples
     --------
+    A rule that stops after 3 consecutive comparisons with nearly equal predictions:
+
     >>> from skconftree.active import StableModel
     >>> from skconftree.testing import check_stopping_rule
     >>> check_stopping_rule(StableModel(n_looks=3))
@@ -350,6 +369,7 @@ def check_stopping_rule(rule: Stops, estimator: Estimator | None = None) -> None
     fitted = make_learner(estimator, "random").fit(X, labels)
     if isinstance(rule, StoppingRule):
         check_invalid_parameters(rule, fitted.reached)
+    # share of the queries that the rule draws at random, to estimate an error rate
     share = getattr(rule, "random_share", 0.0)
     require(
         0.0 <= share <= 1.0,
@@ -385,7 +405,7 @@ class _RecordingRule:
 
     def __init__(self, rule):
         self.rule = rule
-        self.needs = getattr(rule, "needs", ())
+        self.needs = getattr(rule, "needs", ())  # capabilities of the classifier
 
     def reached(self, context):
         self.result = self.rule.reached(context)

@@ -1,4 +1,12 @@
-"""Helpers that import no other subpackage."""
+"""Helpers that import no other subpackage.
+
+A state is the dict of plain values that `__getstate__` returns. `with_version` adds the
+version of the package to it, with the key `VERSION`. `written_by` adds that version to
+an error about the state, and `check_state_parts` raises such errors. `merge_defaults`
+completes settings of an older version; `NO_DEFAULT` marks those without a default.
+`reads_argument` decorates a function that locks a model while it reads it. `escape` is
+for text in HTML, and `warn` warns at the line of the user's code.
+"""
 
 from ._codec import (
     NO_DEFAULT,

@@ -1,5 +1,25 @@
 """Sources of the rows of a node: the base class, and that of an encoded table."""
 
+# A source gives the split search the rows of a node, one feature at a time. A walk over a
+# feature reads the values in ascending order and passes ("emits") to the Scan each candidate
+# split: the class counts on its left or, if the criterion is additive, sums over classes of
+# phi. An additive criterion is computed from such sums of a function of the class count,
+# for example phi(n) = n log n.
+#
+# Columns of an encoded table:
+#   coded       a number per row, `codes` (of two bytes: `codes16`): the index of a category
+#               or of the value in `levels`. The last code may be that of missing values. A
+#               code may also be a bin, with its largest value (level) and smallest (floor).
+#   sorted      `order`, an entry per row in ascending order of the value: row << 1 | new,
+#               where new means that the value differs from the previous one.
+#   sparse      only entries of nonzero rows, with codes (CODED), without because there is
+#               one nonzero value, or sorted (n_levels = 0). Those of a node are its segment.
+#
+# The position of a cut is the largest code that goes left or, if the feature is sorted, the
+# number of rows. The pool is the unlabeled rows, whose label is n_classes (K). Rows are
+# weighted by integers, `count`, or by `weight`; both are NULL if all weights are 1.
+# `ids`, `node_y`, `node_count` and `node_weight` are in node order: a node is a range.
+
 from libc.math cimport fmin
 from libc.string cimport memset
 
@@ -16,7 +36,7 @@ from skconftree.utils._inline cimport midpoint
 from skconftree.utils._typedefs cimport label_t
 
 cdef class RowSource(Source):
-    """Rows that a builder divides among the children of a node."""
+    """Source of rows that a tree builder divides among the children of a node."""
 
     cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil:
         pass
@@ -34,6 +54,7 @@ cdef class RowSource(Source):
         pass
 
     cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil:
+        # A random cut; u is uniform in [0, 1).
         cdef float32_t low, high
         self.labeled_range(feature, &low, &high)
         if not low < high:
@@ -65,15 +86,17 @@ cdef class TableSource(RowSource):
         self.stored_order = StoredOrder(rows)
         self.n_rows = rows.n_rows
         self.has_segments = rows.sparse is not None
-        self.longest_walk = REPEATS * rows.n_rows   # more repeats are walked together
-        self.complete = True
+        # A row of count k is k repeats. If there are more than REPEATS on average, a walk
+        # adds those of a row together.
+        self.longest_walk = REPEATS * rows.n_rows
+        self.complete = True    # no numeric value is missing
         for f in range(rows.n_features):
             if not rows.is_sparse(f):
                 n_levels = max(n_levels, rows.columns[f].n_levels)
                 if rows.columns[f].has_missing:
                     self.complete = False
                     if rows.sparse is None:
-                        self.node.only_thresholds = False
+                        self.node.only_thresholds = False   # missing values add candidates
         self.arena = Arena()
         self.packed = CodeTally(K)
         self.histogram = <float64_t*> self.arena.take(MAX_LEVELS * (K + 1), sizeof(float64_t))
@@ -85,14 +108,14 @@ cdef class TableSource(RowSource):
         self.sorted_codes = <int32_t*> self.arena.take(n_sorted, sizeof(int32_t))
 
     cdef void begin(self) noexcept nogil:
-        # Sparse columns have entered the node.
+        # The sparse columns have been set to the segments of the node, see enter().
         cdef const int32_t* count = self.rows.node_count
         cdef const float64_t* weight = self.rows.node_weight
         cdef intp_t start = self.node.record.start
         cdef intp_t end = self.node.record.end
         cdef intp_t i
         if count != NULL:
-            self.node.n_repeated = self.node.n
+            self.node.n_repeated = self.node.n      # rows, with repeats
         self.n_walked = fmin(self.node.n_repeated, <float64_t> REPEATS * (end - start))
         if weight == NULL and not self.node.has_pool:
             self.packed.begin(self.node.n)
@@ -106,8 +129,9 @@ cdef class TableSource(RowSource):
                     self.unlabeled += weight_of(count, weight, i)
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
-        # By the order of a feature that the node may split on: if all features are sorted,
-        # ids are not updated.
+        # The weight of the node as evidence, if repeated rows do not count: `distinct` is
+        # that of each row. In the order of a feature that the node may split on: if all
+        # features are sorted, ids are not updated.
         cdef const float64_t* distinct = &self.node.root.distinct[0]
         cdef intp_t feature = self.node.record.features[0]
         cdef const uint32_t* order = NULL
@@ -354,6 +378,8 @@ cdef class TableSource(RowSource):
     ) noexcept nogil:
         cdef const Children* children = &split.children
         cdef bint multiway = self.rows.branch != NULL and children.child_of_code != NULL
+        # Mark each row with its side. `unknown` is the child of the categories without
+        # labeled rows, which are not in child_of_code.
         if children.child_of_code != NULL:
             self.rows.mark_categories(
                 split.feature, children.child_of_code, children.n_codes, children.unknown,
@@ -408,7 +434,7 @@ cdef inline bint _is_counted_sparse(
 ) noexcept nogil:
     # Whether a walk over the entries of a sparse column emits, to the last bit, the same as a
     # walk over all rows of the node. Sums of fractions depend on their order, and so do sums
-    # of phi over sorted rows.
+    # of phi over sorted rows. If `integral`, all weights are integers.
     cdef intp_t n_levels = source.rows.sparse_columns[feature].n_levels
     if not source.node.integral:
         return False
@@ -435,6 +461,7 @@ cdef inline intp_t _walk_sparse(TableSource source, intp_t feature, Scan scan) n
         zero[source.rows.y[entries[i] >> 1]] -= weight_of(
             source.rows.count, source.rows.weight, entries[i] >> 1
         )
+    # the gap: rows without an entry, whose value 0 is between negative and positive values
     return scan.walk_sorted_with_gap(
         entries, n, source.rows.sparse.n_below(feature),
         source.node.record.end - source.node.record.start - n, zero, source.rows.y,
@@ -456,7 +483,7 @@ cdef void _fill_sparse_histogram(TableSource source, intp_t feature) noexcept no
     cdef float64_t* zero = source.histogram + column.zero * width
     cdef int32_t* tally = source.tally
     cdef intp_t i, c, row
-    cdef intp_t code = 1 - column.zero
+    cdef intp_t code = 1 - column.zero      # of the only nonzero value, unless CODED
     cdef float64_t rest
     if weight != NULL:
         memset(source.histogram, 0, size * sizeof(float64_t))
@@ -489,6 +516,9 @@ cdef void _fill_sparse_histogram(TableSource source, intp_t feature) noexcept no
 
 
 cdef intp_t _walk_codes(TableSource source, const Column* column, Scan scan) noexcept nogil:
+    # Rows are counted by code, all classes in one integer if they fit (`packed`). In a node
+    # with few rows per code, and fewer than SORT_LIMIT, they are sorted by code instead,
+    # unless the result would not depend on their order (is_exact).
     cdef intp_t start = source.node.record.start
     cdef intp_t n = source.node.record.end - start
     cdef const int32_t* count = source.rows.node_count

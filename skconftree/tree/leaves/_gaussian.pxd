@@ -2,8 +2,8 @@
 # counts categories.
 #
 # The rows of a class are assumed to be normally distributed within their range.
-# `Leaf.extra` is the range of each feature, [n_features, 2], once the candidate thresholds
-# (cuts) are fixed.
+# `Leaf.extra`, the data of a leaf that only its kind of memory uses, is the range of each
+# feature, [n_features, 2], once the candidate thresholds (cuts) are fixed.
 
 from skconftree.tree.leaves._contract cimport LeafMemory
 

@@ -8,31 +8,44 @@ from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, ui
 # A node has a leaf in the store if, and only if, it is a leaf of the tree; only the store
 # allocates and releases its leaves. `policy` has what the leaves share, including the
 # categories seen so far. Its address never changes.
+#
+# The pool is the unlabeled rows, X_pool. Its lines, [n_lines, n_rows], are lists of these
+# rows: line 0 in ascending order within each leaf, the others in the order of one numeric
+# feature. A leaf has the same range of every line. The box of a leaf is the range of each
+# feature, [n_features, 2]; it exists only if children are weighted by their volume.
 
 cdef class LeafStore:
-    cdef Blocks blocks                  # leaves with their boxes, their pools, and `at`
+    cdef Blocks blocks                  # arrays freed together: leaves with their boxes
+                                        # and pools, and `at`
     cdef Policy policy
     cdef Leaf** at                      # [capacity] by node; NULL at internal nodes
     cdef intp_t capacity
     cdef intp_t n_leaves
-    cdef intp_t stored_rows             # of all leaves, in addition to counts
+    cdef intp_t stored_rows             # limit of the rows stored by all leaves that also
+                                        # count them in histograms
     cdef int32_t[::1] _nominal          # nominal features
     cdef int32_t[::1] _n_codes          # [n_features] categories seen, -1 if numeric
-    cdef int32_t[::1] _pool_line        # [n_features]
+    cdef int32_t[::1] _pool_line        # [n_features] line of a feature, 0 if nominal
 
     cdef int reserve(self, intp_t n_nodes) except -1 nogil
+    # Replace a leaf by its children, which get the nodes from `first` on.
     cdef void replace(
         self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
     ) noexcept nogil
+    # Release the statistics of a leaf to save memory; returns the bytes freed.
     cdef intp_t release_memory(self, intp_t node) noexcept nogil
+    # Record new categories and, unless the row is finite, missing values.
     cdef void observe(self, const float32_t* x, bint finite) noexcept nogil
     cdef intp_t bytes_of_leaves(self) noexcept nogil
+    # Number of leaves whose statistics have been released.
     cdef intp_t n_without_memory(self) noexcept nogil
     cdef intp_t max_rows(self) noexcept nogil
+    # Move the leaves of another store below a node of a tree that had n_before nodes.
     cdef void replace_subtree(
         self, intp_t node, Tree tree, LeafStore other, intp_t n_before
     ) noexcept nogil
     cdef void swap(self, LeafStore other) noexcept nogil
+    # The leaves as bytes, for pickles.
     cdef bytes write(self)
     cdef read(self, bytes data, Tree tree, bint with_boxes)
 cdef intp_t pool_bytes(const Policy* policy) noexcept nogil
@@ -46,9 +59,10 @@ cdef void partition_pool(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
     const float32_t[:, ::1] pool, Leaf** children,
 ) noexcept nogil
-# Capacity for the positions of the cuts above the labeled rows; -1 if unknown.
+# Allocate the positions, in a line, of the candidate thresholds (cuts) above each labeled
+# row. They are first guesses for the next split attempt; -1 if unknown.
 cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil
-# Position of a row in a leaf's range; -1 if it is not there.
+# Position of a row in a leaf's range of line 0; -1 if it is not there.
 cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil
 cdef void remove_from_pool(
     Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t position

@@ -5,6 +5,10 @@
 # A block has four contiguous arrays over the features, so updates are vectorized.
 # Missing values are skipped: after the first one, a block also has the weight of the
 # known values of each feature.
+#
+# The values of a class are assumed to be normally distributed, truncated to their range.
+# A cut (threshold) has two sides: 0 is the left one, 1 the right one. `takes_missing`:
+# the rows without a value go to this side.
 
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
@@ -41,9 +45,10 @@ cdef inline float64_t weight_known(
     return moments.known[c][feature]
 
 
-# `blocks` owns the memory.
+# `blocks`, a list of arrays that are freed together, owns the memory.
 cdef int allocate_moments(Blocks* blocks, Moments* moments, intp_t n_classes) except -1 nogil
 cdef void release_moments(Blocks* blocks, Moments* moments, intp_t n_classes) noexcept nogil
+# Allocate the blocks that a row x of class c needs; if `missing`, values may be NaN.
 cdef int open_for_row(
     Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
     intp_t n_classes, intp_t c, bint missing,
@@ -61,12 +66,13 @@ cdef inline bint takes_two_values(
     cdef float64_t largest = mean - block[LOW * n_features + feature]
     largest *= n * (block[HIGH * n_features + feature] - mean)
     return block[SQUARES * n_features + feature] >= (1.0 - EQUAL) * largest
+# The share of the values of class c that are at most each of n thresholds.
 cdef void normal_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     const float32_t* thresholds, intp_t n, float64_t* shares,
 ) noexcept nogil
 # The same, times a weight, with error below 1e-5, for a class without missing values.
-# `thresholds` has LANES elements, of which the first n are used.
+# `thresholds` has LANES elements, for vectorized code, of which the first n are used.
 cdef void rough_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     const float64_t* thresholds, intp_t n, float64_t weight, float32_t* shares,
@@ -75,10 +81,12 @@ cdef void rough_shares(
 cdef bint has_single_cut(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature
 ) noexcept nogil
+# The share of the rows of class c on one side of a cut.
 cdef float64_t class_share(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing,
 ) noexcept nogil
+# Moments that a child inherits: the share scale[c] of the rows of each class.
 cdef int child_moments(
     Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing, const float64_t* scale, Moments* child,
@@ -87,6 +95,7 @@ cdef bint range_of_moments(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature,
     float64_t* low, float64_t* high,
 ) noexcept nogil
+# Convert to bytes for pickles, and back.
 cdef write_moments(StateWriter writer, const Moments* moments, intp_t n_features, intp_t n_classes)
 cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
