@@ -1,8 +1,11 @@
 """Model files: a model and its position in a stream, saved atomically.
 
+`progress` is a dict of metadata. Those of ``skconftree stream`` contain the number of
+rows read and, as ``run``, the state of the evaluation, to resume the stream.
+
 A file is an archive of arrays in the format of `numpy.savez` and contains no code.
 ``head`` is JSON with the format and metadata that are checked before a model is
-created. ``state`` is JSON with the states of the model and of the training run (see
+created. ``state`` is JSON with the states of the model and of the evaluation (see
 `utils.to_json`). Their arrays are members ``array_0``, ``array_1`` etc.; ``sha256`` is
 the checksum of all other members.
 """
@@ -22,7 +25,7 @@ from ._files import atomic_write
 from ._text import UserError
 
 FORMAT = 4
-OBJECT = "run"  # key of the state of the training run in `progress`
+OBJECT = "run"  # key of the state of the evaluation in `progress`
 CHECKSUM = "sha256"  # member with the checksum
 
 
@@ -56,7 +59,10 @@ def _checksum(members):
 
 
 def load(path, check=None):
-    """Load a file written by `save`; `check` is first called with the metadata."""
+    """Load a file written by `save`; `check` is first called with the metadata.
+
+    Commands print only the message of a UserError, without a traceback.
+    """
     try:
         with open(path, "rb", opener=_open_regular) as file:
             members = _read_members(path, file)

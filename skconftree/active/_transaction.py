@@ -1,4 +1,8 @@
-"""Atomic updates of a learner: changes are made on a shadow copy, then committed."""
+"""Atomic updates of a learner: changes are made on a shadow copy, then committed.
+
+A `Lockable` object has a readers-writer lock: a method decorated by `reads` shares the
+lock with other readers, and a method decorated by `learns` holds it exclusively.
+"""
 
 from functools import wraps
 
@@ -11,8 +15,9 @@ class Transactional(Lockable):
 
     An update modifies a shadow copy of the learner, whose attributes replace those of
     the learner in one assignment. A signal handler cannot interrupt this assignment. If
-    the copy would be large, the update is recorded before it starts instead. Every call
-    then first calls `_settle`, which completes or reverts an interrupted update.
+    the copy would be large, the learner instead records the update in an attribute
+    before it starts. Every call then first calls `_settle`, which completes or reverts
+    an interrupted update.
     """
 
     def _shadow_copy(self):

@@ -1,4 +1,9 @@
-"""Base class of bounds, their defaults for trees, and checks of their arguments."""
+"""Base class of bounds, their defaults for trees, and checks of their arguments.
+
+Interval bounds split a node if the sum of the children's upper limits of the impurity
+is below the limit of the node. Race bounds split it if the score of the best split is
+better than that of the best other feature by more than a confidence radius.
+"""
 
 from __future__ import annotations
 
@@ -81,12 +86,13 @@ class BaseBound(VersionedState, BaseEstimator):
     `kernel` returns the compiled object that decides. Each bound is a subclass in a
     file of its own, registered by name in ``_registry.py``. As in scikit-learn,
     parameters are stored by the constructor and validated when a tree is fitted or
-    `kernel` is called.
+    `kernel` is called. Pickles contain parameters and version (`VersionedState`).
 
     Attributes
     ----------
     criteria : tuple of str
-        Criteria that the bound supports. The first one is its default.
+        Criteria that the bound supports. The first one is its default. The index of
+        Kearns and Mansour is half the sum of ``sqrt(p * (1 - p))`` over the classes.
     delta_parameter : str
         Name of the parameter that a tree's ``delta`` overrides.
     uses_delta : bool
@@ -106,23 +112,24 @@ class BaseBound(VersionedState, BaseEstimator):
         Whether that number is a p-value, or a number of splits expected by chance.
         Prunings can protect splits for which it is small.
     uses_pool : bool
-        Whether unlabeled rows contribute to the weights of the children (``X_pool`` of
-        ``fit``).
+        Whether the unlabeled rows that ``fit`` accepts as ``X_pool`` contribute to the
+        weights of the children.
     counts_every_row : bool
         Whether all rows that a growing leaf inherited from its parent count as
         evidence. If False, only rows that arrived after its creation do.
     counts_handed_rows : bool
         Whether inherited rows that the parent stored individually count as evidence
         too, as they do at every depth of `fit`. Rows reconstructed from a histogram do
-        not. Bounds with a guarantee over repeated split attempts must not set this.
+        not. Bounds with a guarantee over repeated split attempts, such as anytime-valid
+        e-values, must not set this.
     fixed_cuts : bool
         Whether the candidate thresholds of a growing leaf must stay the same over its
         life.
     examines_children : bool
         Whether the children of a new split are examined immediately.
     tests_features : bool
-        Whether it tests the features of a node before it compares splits (`NodeTest` of
-        the contract). Such trees are grown by ``fit`` only.
+        Whether it selects the feature with the smallest p-value before it compares
+        splits. Its kernel is a ``NodeTest``. Such trees are grown by ``fit`` only.
     judges_alone : bool
         Whether the decision about a candidate split depends on the other candidates
         through their number only. The `lookahead` of a tree requires this.
@@ -196,12 +203,13 @@ class BaseBound(VersionedState, BaseEstimator):
         NotImplementedError
             If a method that trees call is not defined.
         TypeError
-            If it has a score that no tree would use.
+            If it defines a score, the function that the split search minimizes, but
+            trees with this kind of bound use their criterion instead.
         """
         self.check_parameters()
         kernel = self._make_kernel(self.check_criterion(criterion), n_classes)
         kernel.check()
-        kernel.reserve(n_classes, 2)
+        kernel.reserve(n_classes, 2)  # allocate the scratch memory
         return kernel
 
     def _make_kernel(self, criterion, n_classes):
@@ -290,8 +298,9 @@ class BaseBound(VersionedState, BaseEstimator):
             NaN where a number does not apply. ``score`` and ``runner_up_score`` are per
             row. Interval bounds compare ``child_limit`` with ``parent_limit``, both per
             unit of weight; for race bounds ``parent_limit`` is the impurity of the
-            node. The others are ``radius``, ``statistic``, ``log_evidence`` and two
-            cheap lower bounds of ``child_limit``: ``floor`` and ``sharp_floor``.
+            node. The others are the confidence ``radius``, ``statistic``,
+            ``log_evidence`` (log marginal likelihood of the split) and two cheap lower
+            bounds of ``child_limit``: ``floor`` and the tighter one ``sharp_floor``.
         """
         criterion = self.check_criterion(criterion)
         n_classes = np.shape(children_counts)[-1] if np.ndim(children_counts) else 0

@@ -20,6 +20,15 @@ from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
+# Imported names. A Score is a function of class counts that the split search (scan) minimizes,
+# for a TestBlock: candidate splits of one feature. In a nested block, each left child contains
+# the rows of the one before. NodeStats are the counts of the node: integral if they are
+# integers, cuts_only if all candidates are thresholds, and pool is the weight of labeled and
+# unlabeled rows. An IntervalBound splits if the sum of the children's costs, here their
+# entropies, is below the node's `limit`. SplitEvidence contains the numbers stored with a
+# split. Attributes are features, outcomes are children. An Arena owns scratch memory.
+# ROUNDING is a relative tolerance, TABLE_LIMIT the largest size of a lookup table.
+
 cdef float64_t LN2 = 0.6931471805599453
 
 
@@ -50,7 +59,8 @@ cdef float64_t cumulative_entropy(
     const float64_t* counts, intp_t n_classes, intp_t first, float64_t n, float64_t z,
     intp_t* order,
 ) noexcept nogil:
-    # Without the `first` rarest classes. The last class has T = pi = 1 and the term ln 2.
+    # Without the `first` rarest classes. T is a cumulated class frequency, pi its upper limit
+    # (`t`, twice `limit`). The last class has T = pi = 1 and the term ln 2.
     cdef intp_t j
     cdef float64_t below = 0.0, t, limit
     cdef float64_t total = LN2
@@ -72,7 +82,7 @@ cdef float64_t corrected_quantile(float64_t delta, float64_t comparisons) noexce
     return -ndtri(-0.5 * expm1(log1p(-delta) / comparisons))
 
 
-# Cells of PossibilisticFloor along either axis: 32 octaves from FIRST_EDGE on.
+# Cells of PossibilisticFloor along either axis: 32 octaves (doublings) from FIRST_EDGE on.
 cdef enum:
     CELL_BITS = 5           # of an octave
     CELLS = 1024
@@ -120,7 +130,7 @@ cdef class PossibilisticFloor(Score):
     term is (f(2n) - f(C) - f(2n - C)) / 2, where C is a sum of counts. The divergence
     depends on z only through the scale of the counts: it is z^2 g(C / z^2, n / z^2).
     Because g decreases with C and increases with n, its value at a corner of a cell of
-    the (C, n) plane is a lower bound on the below_int cell. Cells are 1/32 of an octave
+    the (C, n) plane is a lower bound in the whole cell. Cells are 1/32 of an octave
     wide and are computed when they are first used.
 
     With more than two classes, a candidate split costs a sort and a sum over the
@@ -148,7 +158,7 @@ cdef class PossibilisticFloor(Score):
             self.orders[self.n_classes + c] = c
 
     def reserve(self, intp_t n_max):
-        """Tabulate f of integers; see `Score.reserve`."""
+        """Tabulate f(k) / 2 = k ln(k) / 2 of integers, if all counts are integers."""
         cdef intp_t size = min(n_max, TABLE_LIMIT)
         k = np.arange(2.0 * size + 1.0)
         k[1:] *= 0.5 * np.log(k[1:])
@@ -419,7 +429,7 @@ cdef class PossibilisticKernel(IntervalBound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # Limits are totals over labeled rows here; unlabeled rows are not used.
+        # Limits are totals over the n labeled rows here, and child_limit was divided by pool.
         evidence.parent_limit = self.limit / stats.n
         evidence.child_limit *= stats.pool / stats.n
         evidence.statistic = 1.0 - self.delta
@@ -486,10 +496,11 @@ def possibilistic_entropy(counts, gamma=0.05, *, normalization="qlog2"):
         One minus the confidence, in (0, 1). Smaller values give larger entropies. It is
         broadcast against the leading dimensions of `counts`.
     normalization : {"qlog2", "shifted", "qlogq"}, default="qlog2"
-        ``"qlog2"`` is 1 for total ignorance and ``1 / n_classes`` for complete
-        knowledge. ``"shifted"`` maps the latter to 0. ``"qlogq"`` is equation (12) as
-        printed, which is ``log(2) / log(n_classes)`` for total ignorance. Trees do not
-        depend on it.
+        ``"qlog2"`` divides by q log 2, with q classes: the entropy is 1 for total
+        ignorance and ``1 / n_classes`` for complete knowledge. ``"shifted"`` maps the
+        latter to 0. ``"qlogq"`` divides by q log q, like equation (12) as printed: the
+        entropy is ``log(2) / log(n_classes)`` for total ignorance. Trees do not depend
+        on it.
 
     Returns
     -------
@@ -644,9 +655,11 @@ class PossibilisticBound(BaseBound):
     False
     """
 
+    # parameters of a tree that are "auto"
     defaults = TreeDefaults(nominal_splits="multiway")
     criteria = ("entropy",)
-    counts_every_row = True
+    counts_every_row = True  # inherited rows of a growing leaf are evidence, too
+    # values of delta for param_grid
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],

@@ -1,4 +1,11 @@
-"""Training data that remains in parts while trees grow."""
+"""Training data that remains in parts while trees grow.
+
+A part is a block of rows of a table, in memory, mapped from a file or on a Dask worker.
+Its values are replaced by codes: indices into the levels of a column, which are sorted
+values, bins or categories. An engine (`LocalEngine`, `DaskEngine`) counts and divides
+rows where they are stored. `members` are the indices of a node's rows in each part. The
+rows of a small node are gathered in one process, which grows the whole subtree.
+"""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +20,12 @@ from ._steps import SplitRequest
 
 
 class GrowFromRows(NamedTuple):
-    """Grow the subtree of a node from its rows, which have only `present` levels."""
+    """Grow the subtree of a node from its rows, which have only `present` levels.
+
+    `heads` describe the columns without their rows, as each `CodedColumn` does.
+    `grow_below` is the function that grows the subtree. With `has_distinct`, repeated
+    rows of a bootstrap sample count once for the bound.
+    """
 
     heads: list
     present: list | None
@@ -22,9 +34,9 @@ class GrowFromRows(NamedTuple):
     grow_below: Callable
 
     def __call__(self, node, rows):
-        """Grow the subtree from `Collected` rows."""
+        """Grow the subtree from gathered rows (`_steps.Collected`)."""
         rows = rows.in_order()
-        distinct = rows.weights
+        distinct = rows.weights  # without repetitions
         if self.has_distinct and distinct is None:
             distinct = np.ones(len(rows.y))
         columns = [self._column(f, codes) for f, codes in enumerate(rows.columns)]
@@ -40,7 +52,7 @@ class GrowFromRows(NamedTuple):
 
 
 class Child(NamedTuple):
-    """A child that is grown further: its outcome, id and number of rows."""
+    """A child that is grown further: its branch (outcome), id and number of rows."""
 
     outcome: int
     id: int
@@ -48,7 +60,11 @@ class Child(NamedTuple):
 
 
 class Division(NamedTuple):
-    """Split of a node, and its children that are grown further."""
+    """Split of a node, and its children that are grown further.
+
+    The request tells an engine the feature, the branch of each code, and the branches
+    whose rows (`retained`) and counts (`counted`) it returns.
+    """
 
     node: int
     children: list
@@ -60,7 +76,8 @@ class SampleNodes:
 
     `heads` describe the columns of the sample without its rows; levels that do not
     occur are omitted. Counts of a node have the shape (codes of all columns, classes),
-    with one more column if rows are `repeated`: the number of rows.
+    with one more column if rows are `repeated`: the number of rows. `distinct` are the
+    weights of the rows without repetitions, or None.
     """
 
     def __init__(self, engine, heads, n_classes, counts, distinct, max_gathered):
@@ -74,6 +91,7 @@ class SampleNodes:
         if distinct is not None and (distinct == np.minimum(counts, 1)).all():
             distinct = None  # each row counts once
         is_part = self.n_rows < engine.n_rows
+        # `whole` are the counts of the root, by level of the parts
         self._sampled, members, whole, weight = engine.begin(
             counts if is_part or self.repeated else None, self.repeated, distinct
         )
@@ -100,6 +118,7 @@ class SampleNodes:
                     head.codes,
                     int(here.sum()),
                     head.levels[here],
+                    # the smallest value of each bin
                     None if head.floors is None else head.floors[here],
                     bool(head.has_missing and here[-1]),
                 )
@@ -187,7 +206,7 @@ class SampleNodes:
         return int(2 * rows[outcomes == 1].sum() < rows.sum())
 
     def count_cells(self, node, tests):
-        """Count the classes of a node's rows by the outcomes of several tests."""
+        """Count the classes of a node's rows by the children of several splits."""
         return self._engine.count_cells(
             self._sampled,
             self._members[node],
@@ -206,7 +225,10 @@ class SampleNodes:
         )
 
     def grow(self, node, open_node):
-        """Grow the subtree of a node where its rows are gathered."""
+        """Grow the subtree of a node where its rows are gathered.
+
+        `open_node` describes the root of the subtree: its id, depth and class counts.
+        """
         return self._engine.grow(
             self._sampled, self._members[node], self._grow_below, open_node
         )
@@ -226,7 +248,11 @@ A_ROW = 17  # bytes per row, measured, in addition to two copies of its codes
 
 
 class PartedData:
-    """`GrowthData` of unweighted rows in the parts of an engine."""
+    """Unweighted rows in the parts of an engine.
+
+    It implements the protocol `GrowthData` of the data that trees are grown from: all
+    weights are integers (`is_whole`), and all columns have codes (`n_coded`).
+    """
 
     is_whole, is_sparse = True, False
 
@@ -241,7 +267,7 @@ class PartedData:
         self._table_lock, self._codes_lock = threading.Lock(), threading.Lock()
 
     def columns(self):
-        """Return the columns of all rows, in this process."""
+        """Return the codes of all rows as a table in the memory of this process."""
         with self._table_lock:
             if self._table is None:
                 if not self._engine.is_one_part and self.n_rows > MAX_GATHERED:
@@ -250,7 +276,7 @@ class PartedData:
             return self._table
 
     def row_codes(self):
-        """Return the codes of the columns by row; made by the first call."""
+        """Return the codes in row-major order; made by the first call."""
         table = self.columns()
         with self._codes_lock:
             if self._row_codes is None:
@@ -285,7 +311,8 @@ class PartedData:
         return np.array([column.limits(present) for column in self._coded_columns()])
 
     def nodes(self, sample, thread_team):
-        """Return the nodes of a sample; None if a team has all rows in memory."""
+        """Return the nodes of a sample; None if threads have all rows in memory."""
+        # `is_here`: the parts are not on Dask workers
         engine = self._engine
         is_small = self.n_rows <= MAX_GATHERED
         if (

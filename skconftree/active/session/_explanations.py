@@ -1,4 +1,9 @@
-"""Contents of a labeling session: displayed rows, explanations and forecasts."""
+"""Contents of a labeling session: displayed rows, explanations and forecasts.
+
+`learner` is an `ActiveLearner` and `LearnerView` a read-only view of it, with the row
+indices `labeled` and, for each row, `codes`: the index of its class, or -1. An audit
+compares predictions for randomly drawn rows with their labels before these are learned.
+"""
 
 import unicodedata
 from typing import NamedTuple
@@ -27,6 +32,7 @@ def explain_row(learner, row, has_model, columns=None):
             "from each other are queried."
         ]
     model = learner.estimator_
+    # a single tree, possibly as the final step of a pipeline
     if has_leaves(model) and hasattr(final_step(model)[0], "tree_"):
         return _explain_leaf(learner, row, columns)
     view = LearnerView(learner)
@@ -44,7 +50,7 @@ def explain_row(learner, row, has_model, columns=None):
 
 def _explain_leaf(learner, row, columns):
     model = learner.estimator_
-    final, transform = final_step(model)
+    final, transform = final_step(model)  # and the function of the steps before it
     view = LearnerView(learner)
     X, codes = view.X, view.codes
 
@@ -189,7 +195,11 @@ N_RUNS = 10
 
 
 def forecast_text(learner, rules, n):
-    """Return a sentence about the expected benefit of the next `n` labels."""
+    """Return a sentence about the expected benefit of the next `n` labels.
+
+    `rules` are stopping rules. Some have a `limit` of the error rate and draw a share
+    of the queried rows (`share_of`) for an audit.
+    """
     n_wrong, n_audited = learner.audit_
     audits = [rule for rule in rules if share_of(rule) > 0.0 and hasattr(rule, "limit")]
     if n_audited and audits:
@@ -198,7 +208,8 @@ def forecast_text(learner, rules, n):
 
 
 def _limit_text(rule, n_wrong, n_audited, n):
-    # Assumes the same error rate and the same share of audited rows as so far.
+    # Assumes the same error rate and the same share of audited rows as so far. The
+    # limits of a confidence sequence are valid although they are checked repeatedly.
     counts = np.array([n_wrong, n_audited - n_wrong])
     n_more = max(1, round(n * share_of(rule)))
     now, then = (
@@ -223,6 +234,7 @@ def _curve_text(learner, n):
         )
     X, y = take(view.X, labeled), learner.classes_[codes]
     step = len(labeled) // 4
+    # active learning from the labeled rows, in runs with different test rows
     result = simulate(
         learner.estimator,
         X,
@@ -249,7 +261,7 @@ def _curve_text(learner, n):
 def _changed(learner, n):
     # Share of the pool whose predictions the last `n` labels changed.
     view = LearnerView(learner)
-    before = view.before(n)
+    before = view.before(n)  # a copy of the learner without these labels
     if not hasattr(before, "estimator_"):
         return 1.0
     rows = np.arange(view.n_rows)

@@ -16,10 +16,17 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 # LookaheadBuilder: looks ahead in some levels near the root of a tree.
 #
-# The cost of a candidate split is that of the trial trees below it: a builder without
-# look-ahead grows a tree for each child, whose cheapest pruning counts. Trial trees are grown
-# from the rows of the node and discarded. Only the costs of their nodes are stored, and the
-# order of the rows is restored. Candidates that the bound accepts are tried.
+# A Candidate is a leaf that may still split. Its record has the id, the depth and the range of
+# rows of the node, its segments the entries of sparse columns. The source stores the rows,
+# which a split partitions by child (outcome). Helpers are other threads that grow the same
+# tree. A RunnerUp compares a split with the best splits of other features. The arena owns the
+# arrays of a builder. ROUNDING is the relative tolerance of comparisons.
+#
+# The cost of a leaf is a LeafCost, such as an upper limit of its errors; that of a tree is the
+# sum over its leaves. The cost of a candidate split is that of the trial trees below it: a
+# builder without look-ahead grows a tree for each child, whose cheapest pruning counts. Trial
+# trees are grown from the rows of the node and discarded. Only the costs of their nodes are
+# stored, and the order of the rows is restored. Candidates that the bound accepts are tried.
 #
 # Greedy growth depends on the rows of a node only. The trial tree of the split that is made
 # therefore contains, for each child, the trial tree of the child's first candidate. It is
@@ -35,11 +42,12 @@ cdef class LookaheadBuilder(Builder):
 
     It looks ahead at `n_levels` depths from `first` on, and tries `width` splits per
     node, at least 2, on `trial`, a tree without nodes. The splitter must have
-    stores_all_features, and the settings must not limit the number of leaves.
-    `on_progress`, or None, is called with a level and the number of its `n_parts` that
-    are done, whenever it increases; a part is a share of the rows. If it returns True,
-    the rest is grown without look-ahead. `runner_up` and `helpers` are those of a
-    Builder; trial trees have other helpers, and their splits are not compared.
+    stores_all_features, so that it stores the best split of each feature. The settings
+    must not limit the number of leaves. `on_progress`, or None, is called with a level
+    and the number of its `n_parts` that are done, whenever it increases; a part is a
+    share of the rows. If it returns True, the rest is grown without look-ahead.
+    `runner_up` and `helpers` are those of a Builder; trial trees have other helpers, and
+    their splits are not compared.
     """
 
     cdef Builder trial
@@ -49,7 +57,8 @@ cdef class LookaheadBuilder(Builder):
     cdef intp_t end
     cdef intp_t width           # splits tried per node
     cdef Split* splits          # [width]
-    cdef float64_t* scaled      # [n_classes] counts of a leaf on the scale of the bound
+    cdef float64_t* scaled      # [n_classes] counts of a leaf on the scale of the bound: class
+                                # weights change the proportions, but not the sum
     # Of each node of the trial tree.
     cdef intp_t trial_capacity
     cdef float64_t* least       # [trial_capacity] cost of its cheapest pruning
@@ -103,7 +112,7 @@ cdef class LookaheadBuilder(Builder):
         return 0
 
     cdef bint _defers(self, const Candidate* candidate) except -1 nogil:
-        # Progress is reported in the order of the nodes.
+        # Whether helpers take the candidate. Progress is reported in the order of the nodes.
         if self.on_progress is not None and _looks_ahead_at(self, candidate.record.depth):
             return False
         return Builder._defers(self, candidate)
@@ -148,6 +157,7 @@ cdef class LookaheadBuilder(Builder):
                 elif not cost >= self.trial_costs.runner_up_cost:  # of the first it is NaN
                     _record_competitor(self, cost, i)
             self.splitter.node.scale(counts, self.scaled)
+            # as_cheap: at most as expensive, within the tolerance
             is_leaf_cheaper = as_cheap(self.leaf_cost.of(self.scaled, self.tree.n_classes), least)
             if best == 0 and candidate.trial_nodes == NULL or best > 0 and not is_leaf_cheaper:
                 self.chosen_trial = self.best_trial_nodes
