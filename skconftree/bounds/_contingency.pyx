@@ -22,7 +22,7 @@ cdef enum:
     MAX_CELLS = 4096
     # Additions that may be spent to find out that there are more tables.
     MAX_COUNTING = 400000
-    # Terms of a continued fraction; a few dozen are max_tail.
+    # Terms of a continued fraction; a few dozen are enough.
     MAX_TERMS = 100000
 
 # Logarithms of tables that are equally likely differ by rounding, which grows with the

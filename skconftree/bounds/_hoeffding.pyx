@@ -264,7 +264,7 @@ class HoeffdingBound(BaseBound):
     runner-up, R is 1 (gini, error), ``log2(K) / 2`` (entropy) or ``sqrt(K - 1) / 2``
     (kearns_mansour). Against "no split", R is the impurity of the uniform distribution
     and m is the number of labeled rows of the node. The interval variant uses the
-    heterogeneities of `CredibleBound`, but the entropy in half bits and twice the
+    heterogeneities of `CredibleBound`, but half the entropy in bits and twice the
     second one, which does not change the rule.
 
     References

@@ -74,7 +74,7 @@ class McDiarmidBound(BaseBound):
     With m rows since the creation of the leaf, the radius is
     ``C sqrt(ln(1/delta) / (2 m))``. C is 8 for the Gini gain and
     ``6 (K log2(e m) + log2(2 m)) + 2 log2 K`` for the information gain in bits. Scores
-    are in half bits here, and so is the radius. The stored ``statistic`` is
+    are half of it here, and so is the radius. The stored ``statistic`` is
     ``1 - delta``.
 
     References
@@ -122,7 +122,7 @@ def mcdiarmid_radius(n, delta, *, criterion="gini", n_classes=2):
         Probability of failure, in (0, 1). Smaller values give larger radii.
     criterion : {"gini", "entropy"}, default="gini"
         Gini gain, or information gain in bits. (`McDiarmidBound`, like all bounds,
-        compares gains in half bits and halves the radius too.)
+        compares half the gain in bits and half the radius.)
     n_classes : array-like of int, default=2
         Number of classes; used for entropy only.
 

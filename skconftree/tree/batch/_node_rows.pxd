@@ -103,7 +103,7 @@ cdef class NodeRows:
 #
 # divide() moves rows within the range of their node only, and entries of sparse columns
 # within the segments of the node. These parts of the arrays are copied and restored. The
-# first node is the largest one; its memory is reused for the unknown.
+# first node is the largest one; its memory is reused for the others.
 
 cdef class StoredOrder:
     cdef NodeRows rows

@@ -1,4 +1,4 @@
-"""Growth of a tree from rows that are stored in influences (out-of-core or distributed)."""
+"""Growth of a tree from rows that are stored in parts (out-of-core or distributed)."""
 
 import numpy as np
 from libc.string cimport memset
@@ -22,9 +22,9 @@ from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, intp_t
 
-# PartedSource: the nodes of a tree whose rows are stored in influences, elsewhere.
+# PartedSource: the nodes of a tree whose rows are stored in parts, elsewhere.
 #
-# The source uses the class counts of a node by codes. They are sums over the influences, which are
+# The source uses the class counts of a node by codes. They are sums over the parts, which are
 # exact in any order. Nodes of few rows are never entered here unless growth is best-first
 # (PartedSubtrees).
 #
@@ -47,7 +47,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 #   drop(node)
 # If such a call raises an exception, `error` stores it until it can be raised.
 cdef class PartedSource(RowSource):
-    """The nodes of a tree whose rows are stored in influences; `heads` are their columns."""
+    """The nodes of a tree whose rows are stored in parts; `heads` are their columns."""
 
     cdef readonly object nodes
     cdef readonly NodeRows heads    # the columns, of one row
@@ -119,14 +119,14 @@ cdef class PartedSource(RowSource):
         return 0
 
     cdef int divide_parts(self, intp_t limit) except -1:
-        # Have the influences divide the pending nodes.
+        # Have the parts divide the pending nodes.
         if self.pending:
             requests, self.pending = self.pending, []
             self.nodes.divide(requests, limit)
         return 0
 
     cdef int check_parts(self) except -1:
-        # Raise the exception that the influences have raised, if any.
+        # Raise the exception that the parts have raised, if any.
         if self.error is not None:
             error, self.error = self.error, None
             raise error
@@ -295,7 +295,7 @@ class OpenNode(NamedTuple):
     features: np.ndarray
 
 
-# PartedSubtrees: the subtrees below small nodes of a tree whose rows are stored in influences.
+# PartedSubtrees: the subtrees below small nodes of a tree whose rows are stored in parts.
 #
 # The rows of a small node are gathered somewhere, and a builder grows a tree from them there,
 # while the upper tree continues to grow. In the end the trees are joined, with the node ids
@@ -382,7 +382,7 @@ cdef enum:
 
 
 cdef class PartedRunnerUp(RunnerUp):
-    """Compares the splits of a node whose rows are stored and counted in influences."""
+    """Compares the splits of a node whose rows are stored and counted in parts."""
 
     cdef PartedSource parted
 
@@ -430,7 +430,7 @@ cdef _outcomes_by_code(const Sides* sides):
 cdef class PartedBuilder(Builder):
     """Grows a tree from a splitter whose source is a PartedSource.
 
-    The influences count and divide large nodes, several at a time unless random draws depend on
+    The parts count and divide large nodes, several at a time unless random draws depend on
     node ids. Depth-first growth leaves nodes of few rows to `helpers`.
     """
 

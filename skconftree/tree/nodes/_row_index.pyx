@@ -394,7 +394,7 @@ def growth_of(Tree tree not None):
 def reroute(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] moved):
     """Route rows further from their nodes, as far as possible in the present tree.
 
-    `nodes` (0 if unknown) is modified in place; `moved` is set to 1 new_node a row moves.
+    `nodes` (0 if unknown) is modified in place; `moved` is set to 1 where a row moves.
     The tree must not change meanwhile.
     """
     cdef const float32_t[:, ::1] table

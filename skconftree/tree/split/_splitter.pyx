@@ -123,7 +123,8 @@ cdef float64_t _largest_lead(Precheck precheck) noexcept nogil:
 cdef class Splitter:
     """Selects the best candidate split of a node and applies the bound to it.
 
-    `stores_all_features` enables `find_competitors`, for races and tests only.
+    `stores_all_features` enables `find_competitors` and look-ahead, for race bounds and
+    tests only.
     """
 
     def __init__(
