@@ -42,7 +42,7 @@ REFUSALS = re.compile(
             r"lookahead",
             r"max_bytes",
             r"max_samples",
-            r"rules can be written for",
+            r"rules can only be written for",
             r"cannot be written safely in SQL",
             r"method='sequence' requires rows",
             r"too many rows to draw",
