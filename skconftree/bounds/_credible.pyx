@@ -137,13 +137,30 @@ cdef inline float64_t beta_density(
     )
 
 
+cdef float64_t normal_quantile(
+    float64_t mean, float64_t p, float64_t q, float64_t delta, bint upper
+) noexcept nogil:
+    # Quantile of Beta(p, q): normal approximation with a correction for skewness.
+    cdef float64_t x = -ndtri(delta) if upper else ndtri(delta)
+    x += (q - p) / sqrt(p * q * (p + q)) * (x * x - 1.0) / 3.0
+    return mean + x * sqrt(mean * (1.0 - mean) / (p + q))
+
+
+cdef float64_t beta_quantile(
+    float64_t p, float64_t q, float64_t delta, bint upper
+) noexcept nogil:
+    cdef float64_t x = betainccinv(p, q, delta) if upper else betaincinv(p, q, delta)
+    # SciPy returns NaN for some p and q above 2**53.
+    return x if x == x else normal_quantile(p / (p + q), p, q, delta, upper)
+
+
 cdef float64_t binary_upper(
     Heterogeneity kind, float64_t a, float64_t b, float64_t delta
 ) noexcept nogil:
     # eps(delta): P(x < mu < 1 - x) = delta. Let X ~ Beta(b, a) be the probability of the
     # rarer class. Then P(X > x) - P(X > 1 - x) = delta, so the quantile of X is an upper
     # bound of x, and equals x if the second term is negligible.
-    cdef float64_t x = betainccinv(b, a, delta)
+    cdef float64_t x = beta_quantile(b, a, delta, True)
     cdef float64_t low, high = 0.5, u, step, mass, slope, log_beta
     cdef intp_t _
     # P(X > 1 - x) is at most (x / (1 - x))^(a - b).
@@ -186,7 +203,7 @@ cdef float64_t binary_lower(
     Heterogeneity kind, float64_t a, float64_t b, float64_t delta
 ) noexcept nogil:
     # eps(1 - delta): P(X < x) + P(X > 1 - x) = delta.
-    cdef float64_t x = betaincinv(b, a, delta)
+    cdef float64_t x = beta_quantile(b, a, delta, False)
     cdef float64_t low
     cdef float64_t high = x
     cdef float64_t step, mass, slope, log_beta
@@ -194,7 +211,7 @@ cdef float64_t binary_lower(
     if (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
         return binary_heterogeneity(kind, x)
     # The second term is smaller than the first, so the first is at least delta / 2.
-    low = betaincinv(b, a, 0.5 * delta) * (1.0 - 1e-6)
+    low = beta_quantile(b, a, 0.5 * delta, False) * (1.0 - 1e-6)
     log_beta = betaln(a, b)
     for _ in range(200):
         mass = betainc(b, a, x) + betainc(a, b, x)
@@ -245,15 +262,10 @@ cdef float64_t matched_limit(
     match_beta(mean, variance, &p, &q)
     if not (p > 0.0 and q > 0.0 and p + q < INFINITY):
         x = mean    # the variance is negligible
-    elif p > 1e8 and q > 1e8:
-        # Normal approximation with a correction for skewness; betaincinv is inaccurate.
-        x = -ndtri(delta) if upper else ndtri(delta)
-        x += (q - p) / sqrt(p * q * (p + q)) * (x * x - 1.0) / 3.0
-        x = mean + x * sqrt(mean * (1.0 - mean) / (p + q))
-    elif upper:
-        x = betainccinv(p, q, delta)
+    elif p > 1e8 and q > 1e8:   # there betaincinv is inaccurate
+        x = normal_quantile(mean, p, q, delta, upper)
     else:
-        x = betaincinv(p, q, delta)
+        x = beta_quantile(p, q, delta, upper)
     x *= largest
     return sqrt(x) if kind == DEVIATION else x
 

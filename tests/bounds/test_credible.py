@@ -136,6 +136,15 @@ def test_huge_even_nodes(criterion, prior):
             assert (low <= high).all()
 
 
+@pytest.mark.parametrize("delta", [0.01, 0.3])
+def test_large_nodes_of_two_nearly_even_classes(delta):
+    """SciPy has no quantile of the Beta distribution for some of them."""
+    counts = np.array([[9e15 + more, 9e15] for more in range(0, 12, 2)])
+    for criterion, largest in (("entropy", np.log(2.0)), ("gini", 0.25)):
+        limits = credible_interval(counts, delta, criterion=criterion)
+        np.testing.assert_allclose(limits, largest, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n", [3, 100, 10**6, 10**9])
 def test_pure_node_in_closed_form(n):
     # X ~ Beta(1, n + 1): P(X > x) = (1 - x)^(n + 1), and the other tail is
