@@ -48,6 +48,7 @@ REFUSALS = re.compile(
             r"too many rows to draw",
             r"of X_pool has already been learned",
             r"must be 'auto' or None in partial_fit",
+            r"tests the features of all rows of a node",
             r"Sample weights must contain at least one non-zero",
             r"sample_weight must (sum to at most|be 0 or at least)",
             r"max_bytes=\d+ is too small",
