@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 @suggests_parameters(COUNTERPARTS)
+@dataclass(eq=False, repr=False)
 class ConfidenceTreeClassifier(
     ReadableTree, LeafLimits, TreePrediction, GrownClassifier
 ):
@@ -359,66 +361,36 @@ class ConfidenceTreeClassifier(
     array([0, 0])
     """
 
-    _parameter_constraints: dict = CONSTRAINTS
+    _parameter_constraints = CONSTRAINTS
 
-    def __init__(
-        self,
-        bound: str | BaseBound | None = "gtest",
-        *,
-        criterion: str | type[Any] | None = None,
-        delta: float | None = None,
-        splitter: Literal["best", "random"] = "best",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: float | Literal["auto", "sqrt", "log2"] | None = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        max_bins: int | None = None,
-        pruning: str | BasePruning | None = "auto",
-        ccp_alpha: float = 0.0,
-        shrinkage: float | Literal["auto"] = "auto",
-        lookahead: int | Literal["auto"] = "auto",
-        categorical_features: ArrayLike | None = "from_dtype",
-        nominal_splits: Literal["auto", "binary", "multiway"] = "auto",
-        grace_period: float | Literal["auto"] = "auto",
-        leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto",
-        max_bytes: int | None = None,
-        leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto",
-        drift: str | BaseDetector | RiverDetector | LocalRepair | None = None,
-        class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
-        sample_weight_kind: Literal["auto", "frequency", "relative"] = "auto",
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.bound = bound
-        self.criterion = criterion
-        self.delta = delta
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.max_bins = max_bins
-        self.pruning = pruning
-        self.ccp_alpha = ccp_alpha
-        self.shrinkage = shrinkage
-        self.lookahead = lookahead
-        self.categorical_features = categorical_features
-        self.nominal_splits = nominal_splits
-        self.grace_period = grace_period
-        self.leaf_memory = leaf_memory
-        self.max_bytes = max_bytes
-        self.leaf_prediction = leaf_prediction
-        self.drift = drift
-        self.class_weight = class_weight
-        self.sample_weight_kind = sample_weight_kind
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    bound: str | BaseBound | None = "gtest"
+    _: KW_ONLY
+    criterion: str | type[Any] | None = None
+    delta: float | None = None
+    splitter: Literal["best", "random"] = "best"
+    max_depth: int | None = None
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    min_weight_fraction_leaf: float = 0.0
+    max_features: float | Literal["auto", "sqrt", "log2"] | None = None
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    max_bins: int | None = None
+    pruning: str | BasePruning | None = "auto"
+    ccp_alpha: float = 0.0
+    shrinkage: float | Literal["auto"] = "auto"
+    lookahead: int | Literal["auto"] = "auto"
+    categorical_features: ArrayLike | None = "from_dtype"
+    nominal_splits: Literal["auto", "binary", "multiway"] = "auto"
+    grace_period: float | Literal["auto"] = "auto"
+    leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto"
+    max_bytes: int | None = None
+    leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto"
+    drift: str | BaseDetector | RiverDetector | LocalRepair | None = None
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
+    sample_weight_kind: Literal["auto", "frequency", "relative"] = "auto"
+    random_state: Seed = None
+    n_jobs: int | None = None
 
     _kind = TreeModel
 
