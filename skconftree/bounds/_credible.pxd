@@ -1,3 +1,4 @@
+cimport cython
 from libc.math cimport log, log1p, sqrt
 
 from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
@@ -60,6 +61,7 @@ cdef float64_t trigamma_excess(float64_t x) noexcept nogil
 # has the counts of some candidate splits of a feature. Each child is weighted by its pool: the
 # weight of its rows, labeled or not, or its volume.
 
+@cython.final
 cdef class CredibleFloor(Score):
     cdef Heterogeneity kind
     cdef float64_t alpha

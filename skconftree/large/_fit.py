@@ -107,7 +107,7 @@ class PartedTable(NamedTuple):
         """Return a mask of the nominal columns that identify rows."""
         return self.categories.identifying(self.schema.features)
 
-    def integer_columns(self, columns):
+    def integer_columns(self, columns, data):
         """Return those of the columns that have only integers, once encoded."""
         return sorted(columns.difference(self.fractional))
 

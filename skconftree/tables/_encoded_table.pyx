@@ -337,6 +337,19 @@ cdef class EncodedTable:
         if consumes:
             self.spent = True
 
+    def distinct_values(self, features):
+        """Map those of the numeric features whose values are stored to these values."""
+        cdef dict values = {}
+        cdef Column* column
+        cdef intp_t f
+        for f in features:
+            column = &self.columns[f]
+            if column.levels != NULL and column.floors == NULL:
+                values[f] = np.array(
+                    <const float32_t[:column.n_levels]> column.levels
+                )[:column.n_levels - column.has_missing]
+        return values
+
     cdef int _encode(
         self, const float32_t* x, const int32_t* n_categories, Arena scratch,
         intp_t first, intp_t last,

@@ -177,6 +177,10 @@ class MemoryData:
         """Return the columns of all rows, encoded."""
         return self._table
 
+    def distinct_values(self, features):
+        """Map those of the features that have few values to their values."""
+        return self._table.distinct_values(features)
+
     def row_codes(self):
         """Return the codes of the columns by row; made by the first call."""
         with self._lock:

@@ -107,22 +107,22 @@ class TrainingTable(NamedTuple):
         """Mask of nominal columns that identify rows."""
         return identifying(self.X, self.schema.features, self.weight)
 
-    def integer_columns(self, columns):
+    def integer_columns(self, columns, data):
         """Which of the columns have only integers, apart from missing values."""
         if issparse(self.X):
             cells = self.X.tocoo(copy=False)
             has_fraction = np.floor(cells.data) < cells.data
             return sorted(columns.difference(cells.col[has_fraction].tolist()))
-        columns = sorted(columns)
+        values = {} if self.X_pool is not None else data.distinct_values(columns)
+        integers = [j for j, v in values.items() if not (np.floor(v) < v).any()]
+        columns = sorted(columns.difference(values))
         begin, size = 0, 64  # most other columns have a fraction in their first rows
         while columns and begin < len(self.X):
-            part = self.X[begin : begin + size]
-            if len(columns) < self.X.shape[1]:
-                part = part[:, columns]
+            part = self.X[begin : begin + size, columns]
             has_fraction = (np.floor(part) < part).any(axis=0)
             columns = list(compress(columns, ~has_fraction))
             begin, size = begin + size, 4096
-        return columns
+        return sorted(columns + integers)
 
     def encode(self, settings, n_bins=0, thread_team=None):
         """Encode the table, in bins unless `n_bins` is 0; threads share the columns."""
@@ -310,8 +310,9 @@ class TreeGrowth(NamedTuple):
         if estimator.max_bins is not None:
             n_bins = number_of_bins(table, settings, estimator.max_bins)
         thread_team = team_for(table, estimator.n_jobs, lookahead)
+        data = table.encode(settings, n_bins, thread_team)
         tree, taken_back = plan.grow(
-            table.encode(settings, n_bins, thread_team),
+            data,
             seed,
             lambda: table.rows,
             consumes=True,
@@ -323,7 +324,7 @@ class TreeGrowth(NamedTuple):
         # thresholds between integers are integers or half-integers
         halves = tree._features_at_halves()
         if halves:
-            schema = schema._replace(whole=tuple(table.integer_columns(halves)))
+            schema = schema._replace(whole=tuple(table.integer_columns(halves, data)))
         model = TreeModel(
             schema,
             table.classes,
