@@ -214,7 +214,7 @@ INCOMPLETE = """
 from skconftree.bounds._base import BaseBound
 
 from skconftree.bounds._contract cimport (
-    Bound, EvidenceBound, IntervalBound, NodeStats, Score, SplitEvidence, TestBlock,
+    Bound, EvidenceBound, IntervalBound, NodeStats, Score, SplitEvidence, SplitBlock,
 )
 from skconftree.bounds._contract cimport RaceBound
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -231,10 +231,10 @@ cdef class Deciding(Bound):
 
 cdef class Ranking(Deciding):
     def __init__(self):
-        self.ranks_attributes = True
+        self.ranks_features = True
 
 cdef class Half(Score):
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         pass
 
 cdef class Whole(Half):

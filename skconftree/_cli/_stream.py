@@ -223,7 +223,7 @@ class Run:
                 None if name is None else READINGS[name]
                 for name in metadata["readings"]
             ]
-            self.unparseable = UnparseableValues(metadata["strays"])
+            self.unparseable = UnparseableValues(metadata["unparseable"])
             self.timed = set(metadata["times"])
             done, fingerprint = metadata["rows"], metadata["fingerprint"]
         except (KeyError, TypeError, ValueError) as error:
@@ -337,7 +337,7 @@ class Run:
             "delimiter": self.stream.dialect.delimiter,
             "labels": self.labels.texts,
             "readings": [reading and reading.name for reading in self.stream.readings],
-            "strays": self.unparseable.as_list(),
+            "unparseable": self.unparseable.as_list(),
             "times": sorted(self.timed),
             "rows": self.n_read,
             "fingerprint": self.fingerprint,

@@ -1,6 +1,7 @@
 """Base class of bounds, their defaults for trees, and checks of their arguments.
 
-Interval bounds split a node if the sum of the children's upper limits of the impurity
+A bound is a split rule: it decides whether the best candidate split is made. Interval
+bounds split a node if the sum of the children's upper limits of the impurity
 is below the limit of the node. Race bounds split it if the score of the best split is
 better than that of the best other feature by more than a confidence radius.
 """
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
 class TreeDefaults:
     """Values of the parameters of a tree that are ``"auto"``, for one bound.
 
-    They are the attribute `defaults` of the bound's class and were chosen by
-    measurements on trees. Values that the user passes to the tree take precedence.
-    ``TreeDefaults()`` is used for trees without a bound, and for bounds that do not set
-    the attribute.
+    They are the attribute `defaults` of the bound's class, chosen by benchmarks. Values
+    that the user passes to the tree take precedence. ``TreeDefaults()`` is used for
+    trees without a bound, and for bounds that do not set the attribute.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class TreeDefaults:
         Strength with which the class probabilities of leaves are shrunk toward those of
         the nodes above. Used by ``fit`` only.
     lookahead : int, default=0
-        Number of levels below the root at which ``fit`` looks ahead, if the pruning is
-        the default one and the table is not large. It requires a bound that
-        `judges_alone`.
+        Number of levels below the root at which ``fit`` looks ahead: it compares splits
+        by the pruned trees below them. Used with the default pruning and tables that
+        are not large. Requires a bound with `decides_per_split`.
     lookahead_confidence : float or None, default=None
         The `confidence` of the pruning after growth with look-ahead. None is
         `pruning_confidence`.
@@ -115,13 +115,14 @@ class BaseBound(VersionedState, BaseEstimator):
         Whether the unlabeled rows that ``fit`` accepts as ``X_pool`` contribute to the
         weights of the children.
     counts_every_row : bool
-        Whether all rows that a growing leaf inherited from its parent count as
-        evidence. If False, only rows that arrived after its creation do.
-    counts_handed_rows : bool
+        Whether all rows that a growing leaf (of a tree trained by ``partial_fit``)
+        inherited from its parent count as evidence. If False, only rows that arrived
+        after its creation do.
+    counts_stored_rows : bool
         Whether inherited rows that the parent stored individually count as evidence
-        too, as they do at every depth of `fit`. Rows reconstructed from a histogram do
-        not. Bounds with a guarantee over repeated split attempts, such as anytime-valid
-        e-values, must not set this.
+        too, as they do at every depth in ``fit``. Rows that were summarized in a
+        histogram do not. Bounds with a guarantee over repeated split attempts, such as
+        anytime-valid e-values, must not set this.
     fixed_cuts : bool
         Whether the candidate thresholds of a growing leaf must stay the same over its
         life.
@@ -129,10 +130,11 @@ class BaseBound(VersionedState, BaseEstimator):
         Whether the children of a new split are examined immediately.
     tests_features : bool
         Whether it selects the feature with the smallest p-value before it compares
-        splits. Its kernel is a ``NodeTest``. Such trees are grown by ``fit`` only.
-    judges_alone : bool
-        Whether the decision about a candidate split depends on the other candidates
-        through their number only. The `lookahead` of a tree requires this.
+        splits. Its compiled object is a ``NodeTest`` (``_contract.pxd``). Such trees
+        are grown by ``fit`` only.
+    decides_per_split : bool
+        Whether the decision about a candidate split depends only on this split and on
+        the number of candidates. The `lookahead` of a tree requires this.
     defaults : TreeDefaults
         Values of the parameters of a tree that are ``"auto"``.
 
@@ -166,11 +168,11 @@ class BaseBound(VersionedState, BaseEstimator):
     smaller_is_stronger = False
     uses_pool = False
     counts_every_row = False
-    counts_handed_rows = False
+    counts_stored_rows = False
     fixed_cuts = False
     examines_children = False
     tests_features = False
-    judges_alone = False
+    decides_per_split = False
     defaults = TreeDefaults()
     _parameter_constraints: dict = {}
 

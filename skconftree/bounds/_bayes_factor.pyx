@@ -113,7 +113,7 @@ class BayesFactorBound(BaseBound):
     statistic_name = "probability of no split"
     smaller_is_stronger = True
     levels = (0.01, 0.1, 0.5, 0.8, 0.95)
-    counts_handed_rows = True
+    counts_stored_rows = True
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "a": [Interval(Real, 1e-100, 1e6, closed="both"), None],

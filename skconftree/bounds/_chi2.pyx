@@ -41,7 +41,7 @@ cdef class Chi2Kernel(Bound):
         self.fisher = POINT if fisher == "point" else FREEMAN_HALTON
         self.work = Contingency(exact=True)
         # features then compete by rank(), the corrected p-value of their best split
-        self.ranks_attributes = self.correction != NO_CORRECTION
+        self.ranks_features = self.correction != NO_CORRECTION
 
     def reserve(self, intp_t n_classes, intp_t n_outcomes):
         """See `Bound.reserve`."""
@@ -52,7 +52,7 @@ cdef class Chi2Kernel(Bound):
     ) noexcept nogil:
         cdef float64_t factor = 0.0, log_p
         if self.correction == TESTS:
-            factor = stats.log_attribute_tests
+            factor = stats.log_feature_candidates
         log_p = chi2_rule_log_pvalue(
             self.work, child_counts, r, stats.n_classes, self.fisher, max_rank - factor
         )
@@ -64,7 +64,7 @@ cdef class Chi2Kernel(Bound):
     ) noexcept nogil:
         cdef float64_t p = exp(self.rank(stats, child_counts, r, INFINITY))
         if self.correction != NO_CORRECTION:
-            p *= stats.n_varying    # features that have candidate splits
+            p *= stats.n_candidate_features    # features that have candidate splits
         evidence.statistic = 1.0 if p > 1.0 else p
         return evidence.statistic <= self.delta
 
@@ -135,8 +135,8 @@ class Chi2Bound(BaseBound):
 
     criteria = ("entropy", "gini", "kearns_mansour")
     statistic_name = "p-value"
-    judges_alone = True  # other candidate splits matter by their number only
-    counts_handed_rows = True  # stored inherited rows of a leaf count as evidence
+    decides_per_split = True  # other candidate splits matter by their number only
+    counts_stored_rows = True  # stored inherited rows of a leaf count as evidence
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="right")],

@@ -360,10 +360,12 @@ cdef float64_t expect_by_chance(
     cdef float64_t log_p = g_log_pvalue(work, table, r, stats.n_classes)
     cdef float64_t log_expected = INFINITY
     if log_p == log_p:
-        log_expected = log(attempts * stats.n_varying) + (stats.log_attribute_tests + log_p)
+        log_expected = log(attempts * stats.n_candidate_features) + (
+            stats.log_feature_candidates + log_p
+        )
     result.multiplicity = INFINITY
-    if stats.log_attribute_tests < LARGEST_LOG:
-        result.multiplicity = attempts * (stats.n_varying * stats.n_attribute_tests)
+    if stats.log_feature_candidates < LARGEST_LOG:
+        result.multiplicity = attempts * (stats.n_candidate_features * stats.n_feature_candidates)
     result.log10_expected = log_expected / LOG_10
     return log_expected
 

@@ -1,14 +1,14 @@
 from libc.math cimport NAN
 
 from skconftree.criteria._impurity cimport Impurity
-from skconftree.criteria._score cimport NodeStats, Score, TestBlock
+from skconftree.criteria._score cimport NodeStats, Score, SplitBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # The contract between the packages `bounds` and `tree`.
 #
 # At a node, a tree evaluates a Score on blocks of candidate splits, which selects the best
 # one. A Bound decides whether the evidence for it suffices. Both see class counts and
-# nothing else: no rows, no features. NodeStats, TestBlock and Score are defined in
+# nothing else: no rows, no features. NodeStats, SplitBlock and Score are defined in
 # criteria/_score.pxd, with their units; this file re-exports them. The scores in
 # SplitEvidence are per row: divided by the sum of the counts that the score was given.
 #
@@ -73,9 +73,9 @@ cdef class Bound:
     # their best splits, which it has to define; the smallest rank wins. In rank() and
     # decide(), NodeStats holds the number of candidate splits of the split's own feature.
     # (Sets of categories can be more than a float holds: then the logarithm is correct and
-    # the number too small.) n_varying is set in decide() only. Ranks above `max_rank` need
-    # not be exact, only above it.
-    cdef public bint ranks_attributes
+    # the number too small.) n_candidate_features is set in decide() only. Ranks above
+    # `max_rank` need not be exact, only above it.
+    cdef public bint ranks_features
     # Whether rank() of a split with two outcomes decreases as the criterion's gain
     # (impurity of the node minus score, a total) grows, all else being equal, and
     # rank_of_gain() computes it from the gain. Most features are then compared by gain.

@@ -1,6 +1,6 @@
 from typing import NamedTuple
 
-class BoundEvaluation(NamedTuple):
+class BoundEvaluation(NamedTuple):  # fields: see BaseBound.evaluate
     split: bool
     score: float
     runner_up_score: float

@@ -30,10 +30,10 @@ cdef class Bound:
         """
         if <void*> self.decide == <void*> Bound.decide:
             raise_undefined(self, "decide")
-        if self.ranks_attributes and <void*> self.rank == <void*> Bound.rank:
-            raise_undefined(self, "rank, which ranks_attributes needs")
+        if self.ranks_features and <void*> self.rank == <void*> Bound.rank:
+            raise_undefined(self, "rank, which ranks_features needs")
         if self.ranks_by_gain and (
-            not self.ranks_attributes
+            not self.ranks_features
             or <void*> self.rank_of_gain == <void*> Bound.rank_of_gain
         ):
             raise_undefined(self, "rank_of_gain and rank, which ranks_by_gain needs")
@@ -122,12 +122,12 @@ cdef class Bound:
             stats.n_fresh = n_fresh
         if time is not None:
             stats.time = time
-        stats.n_tests = n_tests
-        stats.n_varying = stats.n_attributes = attributes
-        stats.n_attribute_tests = (
+        stats.n_candidates = n_tests
+        stats.n_candidate_features = stats.n_features = attributes
+        stats.n_feature_candidates = (
             n_tests / attributes if attribute_tests is None else attribute_tests
         )
-        stats.log_attribute_tests = log(stats.n_attribute_tests)
+        stats.log_feature_candidates = log(stats.n_feature_candidates)
         stats.attempt = attempt
         stats.depth = depth
         clear_evidence(&evidence)

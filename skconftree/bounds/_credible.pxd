@@ -1,7 +1,7 @@
 cimport cython
 from libc.math cimport log, log1p, sqrt
 
-from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
+from skconftree.bounds._contract cimport NodeStats, Score, SplitBlock
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -57,7 +57,7 @@ cdef float64_t trigamma_excess(float64_t x) noexcept nogil
 
 
 # Floors (certified lower bounds) of the credible limits, which a scan computes for every
-# candidate split. A Score is a function of class counts that the scan minimizes; a TestBlock
+# candidate split. A Score is a function of class counts that the scan minimizes; a SplitBlock
 # has the counts of some candidate splits of a feature. Each child is weighted by its pool: the
 # weight of its rows, labeled or not, or its volume.
 
@@ -117,9 +117,9 @@ cdef class CredibleFloor(Score):
     cdef void moments_of(
         self, const float64_t* counts, float64_t* mean, float64_t* variance
     ) noexcept nogil
-    cdef void binary_block(self, const TestBlock* tests, float64_t* out) noexcept nogil
-    cdef void many_class_block(self, const TestBlock* tests, float64_t* out) noexcept nogil
-    cdef void variance_block(self, const TestBlock* tests, float64_t* out) noexcept nogil
+    cdef void binary_block(self, const SplitBlock* splits, float64_t* out) noexcept nogil
+    cdef void many_class_block(self, const SplitBlock* splits, float64_t* out) noexcept nogil
+    cdef void variance_block(self, const SplitBlock* splits, float64_t* out) noexcept nogil
     cdef float64_t binary_outcomes(
         self, const float64_t* counts, intp_t r, bint closely
     ) noexcept nogil

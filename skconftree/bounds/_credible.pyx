@@ -12,7 +12,7 @@ from scipy.special.cython_special cimport betainc, betainccinv, betaincinv, beta
 
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_counts, check_range
-from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, TestBlock
+from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, SplitBlock
 from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
 from skconftree.utils._memory cimport Blocks, release_all, release, resized_array, new_array
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
@@ -508,39 +508,39 @@ cdef class CredibleFloor(Score):
             total += self.phi_of(counts[c])
         return self.mean_from_sum(total, n)
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i
-        if tests.phi_left != NULL:
-            for i in range(tests.size):
-                out[i] = tests.pool_left[i] * self.mean_from_sum(
-                    tests.phi_left[i], tests.n_left[i]
-                ) + (self.pool - tests.pool_left[i]) * self.mean_from_sum(
-                    tests.phi_right[i], self.n - tests.n_left[i]
+        if splits.phi_left != NULL:
+            for i in range(splits.size):
+                out[i] = splits.pool_left[i] * self.mean_from_sum(
+                    splits.phi_left[i], splits.n_left[i]
+                ) + (self.pool - splits.pool_left[i]) * self.mean_from_sum(
+                    splits.phi_right[i], self.n - splits.n_left[i]
                 )
         elif self.n_classes == 2:
-            self.binary_block(tests, out)
+            self.binary_block(splits, out)
         else:
-            self.many_class_block(tests, out)
+            self.many_class_block(splits, out)
 
-    cdef void binary_block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void binary_block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         # The second floor is computed for candidates that could be the split and are not
         # yet worse than the floor of another one. The smallest floor of a feature is then
         # close, which suffices to decide whether the feature can have the split.
         cdef intp_t i
         cdef bint close_first = self.has_no_table()
         if self.kind != ENTROPY:
-            self.variance_block(tests, out)
+            self.variance_block(splits, out)
         else:
-            for i in range(tests.size):
-                out[i] = self.of_split(tests.left + 2 * i, tests.pool_left[i], close_first)
-        for i in range(tests.size):
+            for i in range(splits.size):
+                out[i] = self.of_split(splits.left + 2 * i, splits.pool_left[i], close_first)
+        for i in range(splits.size):
             if out[i] <= self.ceiling:
                 out[i] = max(out[i], self.of_split(
-                    tests.left + 2 * i, tests.pool_left[i], not close_first
+                    splits.left + 2 * i, splits.pool_left[i], not close_first
                 ))
                 self.ceiling = min(self.ceiling, out[i])
 
-    cdef void variance_block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void variance_block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         # `binary_floor` of both children. Nearly all candidate splits of a tree are
         # discarded here; local variables save 15% of the time of its fit.
         cdef float64_t class_1 = self.counts[1] + 2.0 * self.alpha
@@ -552,9 +552,9 @@ cdef class CredibleFloor(Score):
         cdef bint root = self.kind == DEVIATION
         cdef float64_t b, n, left, right
         cdef intp_t i
-        for i in range(tests.size):
-            b = tests.left[2 * i + 1] + alpha
-            n = tests.left[2 * i] + alpha + b
+        for i in range(splits.size):
+            b = splits.left[2 * i + 1] + alpha
+            n = splits.left[2 * i] + alpha + b
             left = max((n - b) * b - loss * n, 0.0) / (n * (n + gain))
             b = class_1 - b
             n = rows - n
@@ -562,7 +562,7 @@ cdef class CredibleFloor(Score):
             if root:
                 left = sqrt(left)
                 right = sqrt(right)
-            out[i] = tests.pool_left[i] * left + (pool - tests.pool_left[i]) * right
+            out[i] = splits.pool_left[i] * left + (pool - splits.pool_left[i]) * right
 
     cdef inline bint has_no_table(self) noexcept nogil:
         # Without tables, `close` is the cheaper one of the two floors.
@@ -581,22 +581,22 @@ cdef class CredibleFloor(Score):
             self.pool - pool_left
         ) * self.binary_floor(n1, n0)
 
-    cdef void many_class_block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void many_class_block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef intp_t k = self.n_classes
         cdef const float64_t* left
         cdef float64_t left_sum, right_sum
-        for i in range(tests.size):
-            left = tests.left + k * i
+        for i in range(splits.size):
+            left = splits.left + k * i
             left_sum = 0.0
             right_sum = 0.0
             for c in range(k):
                 left_sum += self.phi_of(left[c])
                 right_sum += self.phi_of(self.counts[c] - left[c])
-            out[i] = tests.pool_left[i] * self.mean_from_sum(
-                left_sum, tests.n_left[i]
-            ) + (self.pool - tests.pool_left[i]) * self.mean_from_sum(
-                right_sum, self.n - tests.n_left[i]
+            out[i] = splits.pool_left[i] * self.mean_from_sum(
+                left_sum, splits.n_left[i]
+            ) + (self.pool - splits.pool_left[i]) * self.mean_from_sum(
+                right_sum, self.n - splits.n_left[i]
             )
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:

@@ -9,7 +9,7 @@ from skconftree.bounds._base import BaseBound
 
 from skconftree.bounds._contingency cimport Contingency, log_chi2_tail
 from skconftree.bounds._contract cimport (
-    NodeStats, NodeTest, Score, SplitEvidence, TestBlock,
+    NodeStats, NodeTest, Score, SplitEvidence, SplitBlock,
 )
 from skconftree.criteria._score cimport sum_of
 from skconftree.utils._inline cimport ROUNDING
@@ -45,12 +45,12 @@ cdef class OutcomeScore(Score):
             if stats.counts[c] > 0.0:
                 self.factor[c] = fmax(stats.n - 1.0, 0.0) / self.share[c]
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
-        cdef const float64_t* left = tests.left
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
+        cdef const float64_t* left = splits.left
         cdef float64_t n_left, deviation, total
         cdef intp_t i, c
-        for i in range(tests.size):
-            n_left = tests.n_left[i]
+        for i in range(splits.size):
+            n_left = splits.n_left[i]
             total = 0.0
             for c in range(self.n_classes):
                 deviation = left[c] - n_left * self.share[c]

@@ -93,11 +93,11 @@ cdef class DeRosaKernel(RaceBound):
         if self.is_practical:
             return practical(
                 self.impurity, m, stats.depth, fmax(stats.time, 1.0),
-                fmax(stats.n_attributes, 1.0), self.c,
+                fmax(stats.n_features, 1.0), self.c,
             )
         delta = share(
-            self.is_anytime, self.delta, m, stats.depth, stats.time, stats.n_attributes,
-            stats.attempt, stats.n_tests,
+            self.is_anytime, self.delta, m, stats.depth, stats.time, stats.n_features,
+            stats.attempt, stats.n_candidates,
         )
         return deviation(self.impurity, m, delta, self.n_classes, r, self.is_tight)
 

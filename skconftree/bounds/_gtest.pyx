@@ -22,8 +22,7 @@ cdef float64_t G_OF_GAIN = 4.0 * log(2.0)
 cdef class GTestKernel(Bound):
     """Compiled rule: splits iff fewer than delta splits as good are expected by chance.
 
-    Features compete by the rank() of their best splits; the smallest rank wins. In names,
-    "attribute tests" are the candidate splits of one feature.
+    Features compete by the rank() of their best splits; the smallest rank wins.
     """
 
     cdef float64_t delta
@@ -32,7 +31,7 @@ cdef class GTestKernel(Bound):
     def __cinit__(self, float64_t delta, bint by_entropy):
         self.delta = delta
         self.work = Contingency(exact=False)
-        self.ranks_attributes = True
+        self.ranks_features = True
         self.ranks_by_gain = by_entropy     # rank_of_gain() gives the same rank
 
     def reserve(self, intp_t n_classes, intp_t n_outcomes):
@@ -44,14 +43,14 @@ cdef class GTestKernel(Bound):
     ) noexcept nogil:
         # Logarithm of the number expected by chance, without the number of features.
         cdef float64_t log_p = g_log_pvalue(self.work, child_counts, r, stats.n_classes)
-        return stats.log_attribute_tests + log_p if log_p == log_p else INFINITY
+        return stats.log_feature_candidates + log_p if log_p == log_p else INFINITY
 
     cdef float64_t rank_of_gain(self, const NodeStats* stats, float64_t gain) noexcept nogil:
         cdef float64_t df = -1.0
         cdef intp_t c
         for c in range(stats.n_classes):
             df += stats.counts[c] > 0.0
-        return stats.log_attribute_tests + log_chi2_tail(df, G_OF_GAIN * gain)
+        return stats.log_feature_candidates + log_chi2_tail(df, G_OF_GAIN * gain)
 
     cdef bint decide(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
@@ -134,8 +133,8 @@ class GTestBound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour")
-    judges_alone = True         # needs only the number of the other candidate splits
-    counts_handed_rows = True   # inherited rows that are stored one by one are evidence
+    decides_per_split = True    # needs only the number of the other candidate splits
+    counts_stored_rows = True   # inherited rows that are stored one by one are evidence
     defaults = TreeDefaults(
         pruning="pessimistic", pruning_confidence=0.1, shrinkage=10.0, lookahead=8,
         lookahead_confidence=0.02,

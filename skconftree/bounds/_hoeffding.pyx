@@ -7,7 +7,7 @@ import numpy as np
 from libc.math cimport INFINITY, log, log2, sqrt
 
 from skconftree.bounds._contract cimport (
-    IntervalBound, NodeStats, RaceBound, Score, SplitEvidence, TestBlock,
+    IntervalBound, NodeStats, RaceBound, Score, SplitEvidence, SplitBlock,
 )
 from skconftree.criteria._impurity cimport (
     ENTROPY, ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity_code, largest_impurity,
@@ -118,15 +118,15 @@ cdef class HoeffdingLimits(Score):
             h = observed_impurity(self.impurity, counts, self.n_classes, n)
         return min(max(h + side * self.scale / sqrt(n), 0.0), self.largest)
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef intp_t k = self.n_classes
-        for i in range(tests.size):
+        for i in range(splits.size):
             for c in range(k):
-                self.right[c] = self.counts[c] - tests.left[k * i + c]
-            out[i] = tests.pool_left[i] * self.limit(tests.left + k * i, tests.n_left[i], 1.0)
-            out[i] += (self.pool - tests.pool_left[i]) * self.limit(
-                self.right, self.n - tests.n_left[i], 1.0
+                self.right[c] = self.counts[c] - splits.left[k * i + c]
+            out[i] = splits.pool_left[i] * self.limit(splits.left + k * i, splits.n_left[i], 1.0)
+            out[i] += (self.pool - splits.pool_left[i]) * self.limit(
+                self.right, self.n - splits.n_left[i], 1.0
             )
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:

@@ -1,4 +1,4 @@
-from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
+from skconftree.bounds._contract cimport NodeStats, Score, SplitBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # The Dirichlet-multinomial likelihood of a split, shared by the two bounds that
@@ -17,7 +17,7 @@ cdef class DirichletScore(Score):
     cdef intp_t table_size              # 0 until reserve()
     cdef bint tabulated                 # every count of the node is in the tables
 
-    cdef void block_of_integers(self, const TestBlock* tests, float64_t* out) noexcept nogil
+    cdef void block_of_integers(self, const SplitBlock* splits, float64_t* out) noexcept nogil
     cdef float64_t total(self, float64_t n) noexcept nogil
     cdef float64_t log_likelihood(self, const float64_t* counts) noexcept nogil
 

@@ -12,7 +12,7 @@ import numpy as np
 from libc.math cimport M_PI, log
 from scipy.special.cython_special cimport gammaln
 
-from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
+from skconftree.bounds._contract cimport NodeStats, Score, SplitBlock
 from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -91,28 +91,28 @@ cdef class DirichletScore(Score):
                 return self.total_terms[i]
         return gammaln(n + self.n_classes * self.a) - self.log_gamma_total
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef float64_t phis
         cdef const float64_t* left
         if self.tabulated:
-            self.block_of_integers(tests, out)
+            self.block_of_integers(splits, out)
             return
-        for i in range(tests.size):
-            if tests.phi_left != NULL:
-                phis = tests.phi_left[i] + tests.phi_right[i]
+        for i in range(splits.size):
+            if splits.phi_left != NULL:
+                phis = splits.phi_left[i] + splits.phi_right[i]
             else:
-                left = tests.left + i * self.n_classes
+                left = splits.left + i * self.n_classes
                 phis = 0.0
                 for c in range(self.n_classes):
                     phis += self.phi(left[c]) + self.phi(self.node_counts[c] - left[c])
             out[i] = (
-                self.total(tests.n_left[i])
-                + self.total(self.node_total - tests.n_left[i])
+                self.total(splits.n_left[i])
+                + self.total(self.node_total - splits.n_left[i])
                 - phis
             )
 
-    cdef void block_of_integers(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block_of_integers(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef const float64_t* class_term = &self.class_terms[0]
         cdef const float64_t* total_term = &self.total_terms[0]
         cdef const float64_t* node = &self.node_counts[0]
@@ -122,29 +122,29 @@ cdef class DirichletScore(Score):
         cdef intp_t node_1 = n - node_0
         cdef float64_t phis
         cdef const float64_t* left
-        if tests.phi_left != NULL:
-            for i in range(tests.size):
-                count = <intp_t> tests.n_left[i]
+        if splits.phi_left != NULL:
+            for i in range(splits.size):
+                count = <intp_t> splits.n_left[i]
                 out[i] = total_term[count] + total_term[n - count] - (
-                    tests.phi_left[i] + tests.phi_right[i]
+                    splits.phi_left[i] + splits.phi_right[i]
                 )
         elif self.n_classes == 2:
-            for i in range(tests.size):
-                count_0 = <intp_t> tests.left[2 * i]
-                count_1 = <intp_t> tests.left[2 * i + 1]
+            for i in range(splits.size):
+                count_0 = <intp_t> splits.left[2 * i]
+                count_1 = <intp_t> splits.left[2 * i + 1]
                 count = count_0 + count_1
                 out[i] = total_term[count] + total_term[n - count] - (
                     class_term[count_0] + class_term[node_0 - count_0]
                     + (class_term[count_1] + class_term[node_1 - count_1])
                 )
         else:
-            for i in range(tests.size):
-                left = tests.left + i * self.n_classes
+            for i in range(splits.size):
+                left = splits.left + i * self.n_classes
                 phis = 0.0
                 for c in range(self.n_classes):
                     count = <intp_t> left[c]
                     phis += class_term[count] + class_term[<intp_t> node[c] - count]
-                count = <intp_t> tests.n_left[i]
+                count = <intp_t> splits.n_left[i]
                 out[i] = total_term[count] + total_term[n - count] - phis
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:

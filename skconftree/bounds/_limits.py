@@ -21,46 +21,46 @@ from ..utils._types import Floats
 from ._base import check_choice, check_counts, check_range
 from ._credible import PRIORS
 
-# Above it, a normal approximation with a correction for skewness is exact, while
-# SciPy's quantile loses accuracy: it is off by tens of standard deviations at 1e13, NaN
-# at 1e16.
+# Above this count, a normal approximation with a correction for skewness is exact,
+# while SciPy's quantile loses accuracy: it is off by tens of standard deviations at
+# 1e13, NaN at 1e16.
 LARGE_COUNT = 1e8
 
 
 def beta_lower(a, b, delta):
     """Return the lower `delta` quantiles of Beta(a, b)."""
-    return _beta_point(a, b, delta, betaincinv, betainc, 1.0)
+    return _beta_quantile(a, b, delta, betaincinv, betainc, 1.0)
 
 
 def beta_upper(a, b, delta):
     """Return the upper `delta` quantiles of Beta(a, b), accurate near 1."""
-    return _beta_point(a, b, delta, betainccinv, betaincc, -1.0)
+    return _beta_quantile(a, b, delta, betainccinv, betaincc, -1.0)
 
 
-def _beta_point(a, b, delta, inverse, tail, sign):
+def _beta_quantile(a, b, delta, inverse, tail, sign):
     # The quantile whose lower (sign 1) or upper (-1) tail has the probability `delta`.
     a, b, delta = np.broadcast_arrays(a, b, delta)
     x = np.asarray(inverse(a, b, delta))
     is_large = (a > LARGE_COUNT) & (b > LARGE_COUNT)
     if is_large.any():
-        x[is_large] = _normal_point(
+        x[is_large] = _normal_quantile(
             sign * ndtri(delta[is_large]), a[is_large], b[is_large]
         )
     is_nan = np.isnan(x)  # happens for some delta below 1e-100
     if is_nan.any():
         a, b, delta = a[is_nan], b[is_nan], delta[is_nan]
-        x[is_nan] = _bisected(lambda x: sign * (tail(a, b, x) - delta) < 0.0, len(a))
+        x[is_nan] = _bisect(lambda x: sign * (tail(a, b, x) - delta) < 0.0, len(a))
     return x
 
 
-def _normal_point(z, a, b):
-    """Return the quantile of a Beta distribution of many rows for a normal deviate."""
+def _normal_quantile(z, a, b):
+    """Return the quantile of Beta(a, b) for a normal quantile z; a and b are large."""
     n = a + b
     skew = (b - a) / n / n * (z * z - 1.0) / 3.0
     return a / n + z * np.sqrt(a / n * (b / n) / n) + skew
 
 
-def _bisected(is_below, n):
+def _bisect(is_below, n):
     low, high = np.zeros(n), np.ones(n)
     for _ in range(60):
         middle = (low + high) / 2.0
@@ -291,10 +291,10 @@ def risk_upper(
     >>> risk_upper([[0, 0], [1, 1], [5, 5], [0, 20]], delta=0.1).round(3)
     array([0.9  , 0.804, 0.682, 0.104])
     """
-    counts, delta, weight, predicted, shape = _leaves(
+    counts, delta, weight, predicted, shape = _validate_leaves(
         counts, delta, weight, predicted, prior
     )
-    a, others = _split(counts, prior, predicted)
+    a, others = _posterior(counts, prior, predicted)
     # the upper quantile of the complement, because 1 - q would lose digits
     risk = weight * beta_upper(others.sum(axis=1), a, delta)
     return risk.reshape(shape)[()]
@@ -302,23 +302,23 @@ def risk_upper(
 
 def risk_of_leaves(counts, delta, weight, prior):
     """Return `risk_upper` of leaves of fewer than 1e8 rows, not validated."""
-    a, others = _split(counts, prior, counts.argmax(axis=1))
+    a, others = _posterior(counts, prior, counts.argmax(axis=1))
     return weight * betainccinv(others.sum(axis=1), a, delta)
 
 
 def excess_risk_of_leaves(counts, delta, weight, prior):
     """Return `excess_risk_upper` of leaves of fewer than 1e8 rows, not validated."""
-    b, others = _split(counts, prior, counts.argmax(axis=1))
+    b, others = _posterior(counts, prior, counts.argmax(axis=1))
     rest = others.sum(axis=1)
     if counts.shape[1] == 2:
         gap = 1.0 - 2.0 * betaincinv(b, rest, delta)
     else:
         a = others.max(axis=1)
-        gap = _gap_of_small(a, b, rest - a, np.full(len(a), delta))
+        gap = _gap_by_quadrature(a, b, rest - a, np.full(len(a), delta))
     return weight * np.maximum(gap, 0.0)
 
 
-def _split(counts, prior, predicted):
+def _posterior(counts, prior, predicted):
     # Posterior of the predicted class, and of the others (0 at the predicted class).
     # The others are summed, not subtracted from the total, which could cancel.
     posterior = counts + (1.0 if prior == "uniform" else 1.0 / counts.shape[1])
@@ -389,10 +389,10 @@ def excess_risk_upper(
     >>> excess_risk_upper([6, 5, 1], delta=0.1).round(3)
     np.float64(0.238)
     """
-    counts, delta, weight, predicted, shape = _leaves(
+    counts, delta, weight, predicted, shape = _validate_leaves(
         counts, delta, weight, predicted, prior
     )
-    b, others = _split(counts, prior, predicted)
+    b, others = _posterior(counts, prior, predicted)
     rest = others.sum(axis=1)
     if counts.shape[1] == 2:
         gap = 1.0 - 2.0 * beta_lower(b, rest, delta)
@@ -402,7 +402,7 @@ def excess_risk_upper(
     return (weight * np.clip(gap, 0.0, 1.0)).reshape(shape)[()]
 
 
-def _leaves(counts, delta, weight, predicted, prior):
+def _validate_leaves(counts, delta, weight, predicted, prior):
     # Validated counts, delta, weight and predicted class of each leaf; shape of the
     # result.
     check_choice("prior", prior, PRIORS)
@@ -434,14 +434,16 @@ def _gap_quantile(a, b, r, delta):
     # 0 if P(p > q) is below delta.
     is_large = a + b > LARGE_COUNT
     gap = np.zeros(delta.shape)
-    gap[~is_large] = _gap_of_small(
+    gap[~is_large] = _gap_by_quadrature(
         a[~is_large], b[~is_large], r[~is_large], delta[~is_large]
     )
-    gap[is_large] = _gap_of_many(a[is_large], b[is_large], r[is_large], delta[is_large])
+    gap[is_large] = _gap_by_normal(
+        a[is_large], b[is_large], r[is_large], delta[is_large]
+    )
     return gap
 
 
-def _gap_of_small(a, b, r, delta):
+def _gap_by_quadrature(a, b, r, delta):
     gap = np.zeros(delta.shape)
     some = betainc(b, a, 0.5) > delta
     if some.any():
@@ -472,7 +474,7 @@ def _positive_gap(a, b, r, delta):
     return e
 
 
-def _gap_of_many(a, b, r, delta):
+def _gap_by_normal(a, b, r, delta):
     # Normal approximation, unless p has nearly all rows: then the gap rounds to 1.
     n = a + b + r
     gap = (a - b) / n

@@ -1,5 +1,5 @@
 cimport cython
-from skconftree.bounds._contract cimport NodeStats, Score, TestBlock
+from skconftree.bounds._contract cimport NodeStats, Score, SplitBlock
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 
@@ -78,9 +78,9 @@ cdef class PossibilisticFloor(Score):
     cdef float64_t divergences(
         self, const float64_t* counts, float64_t n, const intp_t* order
     ) noexcept nogil
-    cdef void block_of_two(self, const TestBlock* tests, float64_t* out) noexcept nogil
-    cdef Sides score_split(self, const TestBlock* tests, intp_t i, float64_t* out) noexcept nogil
+    cdef void block_of_two(self, const SplitBlock* splits, float64_t* out) noexcept nogil
+    cdef Sides score_split(self, const SplitBlock* splits, intp_t i, float64_t* out) noexcept nogil
     cdef void score_between(
-        self, const TestBlock* tests, intp_t low, intp_t high, float64_t left,
+        self, const SplitBlock* splits, intp_t low, intp_t high, float64_t left,
         float64_t right, float64_t* out,
     ) noexcept nogil

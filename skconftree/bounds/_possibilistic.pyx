@@ -14,14 +14,14 @@ from skconftree.bounds._base import (
     check_counts,
     check_range,
 )
-from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, TestBlock
+from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, SplitBlock
 from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
 # Imported names. A Score is a function of class counts that the split search (scan) minimizes,
-# for a TestBlock: candidate splits of one feature. In a nested block, each left child contains
+# for a SplitBlock: candidate splits of one feature. In a nested block, each left child contains
 # the rows of the one before. NodeStats are the counts of the node: integral if they are
 # integers, cuts_only if all candidates are thresholds, and pool is the weight of labeled and
 # unlabeled rows. An IntervalBound splits if the sum of the children's costs, here their
@@ -188,7 +188,7 @@ cdef class PossibilisticFloor(Score):
                 self.z_largest = INFINITY
                 if stats.integral and stats.cuts_only:
                     self.z_largest = corrected_quantile(
-                        self.delta, 2.0 * stats.n * stats.n_attributes
+                        self.delta, 2.0 * stats.n * stats.n_features
                     )
 
     cdef void correct(self, float64_t n_tests) noexcept nogil:
@@ -251,37 +251,39 @@ cdef class PossibilisticFloor(Score):
             total += self.divergence(below, n, unit)
         return self.z2 * total
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef Sides first, last
         cdef intp_t i
         if self.all_tests and self.n_tests >= 0.0:
             # The node has at least the candidates seen so far.
-            self.n_tests += tests.size
+            self.n_tests += splits.size
             if self.n_tests >= 2.0 * self.corrected:
                 self.corrected = self.n_tests
                 self.z2 = corrected_quantile(self.delta, 2.0 * self.n_tests) ** 2
         if self.n_classes == 2:
-            self.block_of_two(tests, out)
+            self.block_of_two(splits, out)
             return
-        if not tests.nested:
-            for i in range(tests.size):
-                self.score_split(tests, i, out)
+        if not splits.nested:
+            for i in range(splits.size):
+                self.score_split(splits, i, out)
             return
-        first = self.score_split(tests, 0, out)
-        if tests.size > 1:
-            last = self.score_split(tests, tests.size - 1, out)
-            self.score_between(tests, 0, tests.size - 1, first.left, last.right, out)
+        first = self.score_split(splits, 0, out)
+        if splits.size > 1:
+            last = self.score_split(splits, splits.size - 1, out)
+            self.score_between(splits, 0, splits.size - 1, first.left, last.right, out)
 
-    cdef void block_of_two(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block_of_two(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef const float64_t* half_f = self.half_f
         cdef float64_t unit = 1.0 / self.z2
         cdef float64_t divergence, n_left, n_right, left, right
         cdef intp_t i, nl, nr, l, r
-        for i in range(tests.size):
-            n_left = tests.n_left[i]
+        for i in range(splits.size):
+            n_left = splits.n_left[i]
             n_right = self.n - n_left
-            left = min(tests.left[2 * i], tests.left[2 * i + 1])
-            right = min(self.counts[0] - tests.left[2 * i], self.counts[1] - tests.left[2 * i + 1])
+            left = min(splits.left[2 * i], splits.left[2 * i + 1])
+            right = min(
+                self.counts[0] - splits.left[2 * i], self.counts[1] - splits.left[2 * i + 1]
+            )
             divergence = self.z2 * (
                 self.divergence(left, n_left, unit)
                 + self.divergence(right, n_right, unit)
@@ -304,12 +306,12 @@ cdef class PossibilisticFloor(Score):
                 )
 
     cdef Sides score_split(
-        self, const TestBlock* tests, intp_t i, float64_t* out
+        self, const SplitBlock* splits, intp_t i, float64_t* out
     ) noexcept nogil:
         # Returns the floors of both children.
         cdef intp_t k = self.n_classes
-        cdef const float64_t* left = tests.left + k * i
-        cdef float64_t n_left = tests.n_left[i]
+        cdef const float64_t* left = splits.left + k * i
+        cdef float64_t n_left = splits.n_left[i]
         cdef float64_t n_right = self.n - n_left
         cdef intp_t* orders = self.orders
         cdef Sides sides
@@ -337,7 +339,7 @@ cdef class PossibilisticFloor(Score):
         return sides
 
     cdef void score_between(
-        self, const TestBlock* tests, intp_t low, intp_t high, float64_t left,
+        self, const SplitBlock* splits, intp_t low, intp_t high, float64_t left,
         float64_t right, float64_t* out,
     ) noexcept nogil:
         # A child's cost, as a total over rows, never decreases if a row is added. The cost
@@ -353,9 +355,9 @@ cdef class PossibilisticFloor(Score):
             for i in range(low + 1, high):
                 out[i] = left + right
             return
-        sides = self.score_split(tests, middle, out)
-        self.score_between(tests, low, middle, left, sides.right, out)
-        self.score_between(tests, middle, high, sides.left, right, out)
+        sides = self.score_split(splits, middle, out)
+        self.score_between(splits, low, middle, left, sides.right, out)
+        self.score_between(splits, middle, high, sides.left, right, out)
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
         # More than two outcomes have a larger z, and so a larger divergence.
@@ -407,7 +409,7 @@ cdef class PossibilisticKernel(IntervalBound):
 
     cdef void node_begin(self, const NodeStats* stats) noexcept nogil:
         if self.all_tests:
-            self.comparisons = max(stats.n_tests, 1.0)
+            self.comparisons = max(stats.n_candidates, 1.0)
             self.z_outcomes = -1
             self.floor.correct(self.comparisons)
         self.first = n_absent(stats.counts, self.n_classes, self.present)

@@ -4,7 +4,7 @@
 # phi scaled so that two balanced classes have 1/2. impurity() is the same
 # quantity per row in scikit-learn's units, unit * phi.
 
-from skconftree.criteria._score cimport NodeStats, Score, TestBlock
+from skconftree.criteria._score cimport NodeStats, Score, SplitBlock
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 
 cdef extern from *:

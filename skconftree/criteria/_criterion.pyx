@@ -117,7 +117,7 @@ cdef class Gini(Criterion):
             scores[b] = 1.0 - squares_left[b] / max(n_left[b], TINY)
             scores[b] -= squares_right[b] / n_right
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         # Class weights may be so unequal that the weight of the right child is lost in the
         # rounding of n. Such a split separates no weight and is never the best one.
         cdef intp_t i, c
@@ -125,26 +125,26 @@ cdef class Gini(Criterion):
         cdef float64_t n = self.n
         cdef float64_t l0, l1, r0, r1, nl, nr, squares_left, squares_right
         cdef const float64_t* left
-        if tests.phi_left != NULL:
-            for i in range(tests.size):
-                nl = tests.n_left[i]
-                out[i] = n - tests.phi_left[i] / nl - tests.phi_right[i] / (n - nl)
+        if splits.phi_left != NULL:
+            for i in range(splits.size):
+                nl = splits.n_left[i]
+                out[i] = n - splits.phi_left[i] / nl - splits.phi_right[i] / (n - nl)
         elif K == 2:
             # a common denominator, because division is the most expensive operation here;
             # 0 / 0 is NaN, which is not less than any score
             with cython.cdivision(True):
-                for i in range(tests.size):
-                    l0 = tests.left[2 * i]
-                    l1 = tests.left[2 * i + 1]
+                for i in range(splits.size):
+                    l0 = splits.left[2 * i]
+                    l1 = splits.left[2 * i + 1]
                     r0 = self.total[0] - l0
                     r1 = self.total[1] - l1
-                    nl = tests.n_left[i]
+                    nl = splits.n_left[i]
                     nr = n - nl
                     out[i] = 2.0 * (l0 * l1 * nr + r0 * r1 * nl) / (nl * nr)
         else:
-            for i in range(tests.size):
-                left = tests.left + i * K
-                nl = tests.n_left[i]
+            for i in range(splits.size):
+                left = splits.left + i * K
+                nl = splits.n_left[i]
                 squares_left = 0.0
                 squares_right = 0.0
                 for c in range(K):
@@ -228,19 +228,19 @@ cdef class Entropy(Criterion):
             scores[b] += rough_xlog2x(n_left[b]) + rough_xlog2x(r)
             scores[b] *= <float32_t> 0.5
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef intp_t K = self.n_classes
         cdef float64_t nl, score
         cdef const float64_t* left
-        for i in range(tests.size):
-            nl = tests.n_left[i]
+        for i in range(splits.size):
+            nl = splits.n_left[i]
             score = self.xlogx(nl) + self.xlogx(self.n - nl)
-            if tests.phi_left != NULL:
-                score -= tests.phi_left[i] + tests.phi_right[i]
+            if splits.phi_left != NULL:
+                score -= splits.phi_left[i] + splits.phi_right[i]
             elif self.tabulated == 0:
                 # consecutive splits often have the same count of a class
-                left = tests.left + i * K
+                left = splits.left + i * K
                 for c in range(K):
                     if i == 0 or left[c] != left[c - K]:
                         self.phi_of_classes[c] = (
@@ -248,7 +248,7 @@ cdef class Entropy(Criterion):
                         )
                     score -= self.phi_of_classes[c]
             else:
-                left = tests.left + i * K
+                left = splits.left + i * K
                 for c in range(K):
                     score -= self.xlogx(left[c]) + self.xlogx(self.total[c] - left[c])
             out[i] = score
@@ -264,21 +264,21 @@ cdef class KearnsMansour(Criterion):
             total += sqrt(counts[c] * _rest(n, counts[c]))
         return 0.5 * total
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef intp_t K = self.n_classes
         cdef float64_t nl, nr, l, r, score
         cdef const float64_t* left
         if K == 2:
-            for i in range(tests.size):
-                left = tests.left + 2 * i
+            for i in range(splits.size):
+                left = splits.left + 2 * i
                 out[i] = sqrt(left[0] * left[1]) + sqrt(
                     _rest(self.total[0], left[0]) * _rest(self.total[1], left[1])
                 )
             return
-        for i in range(tests.size):
-            left = tests.left + i * K
-            nl = tests.n_left[i]
+        for i in range(splits.size):
+            left = splits.left + i * K
+            nl = splits.n_left[i]
             nr = self.n - nl
             score = 0.0
             for c in range(K):
@@ -298,13 +298,13 @@ cdef class Error(Criterion):
             largest = max(largest, counts[c])
         return n - largest
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef intp_t K = self.n_classes
         cdef float64_t largest_left, largest_right
         cdef const float64_t* left
-        for i in range(tests.size):
-            left = tests.left + i * K
+        for i in range(splits.size):
+            left = splits.left + i * K
             largest_left = left[0]
             largest_right = self.total[0] - left[0]
             for c in range(1, K):
@@ -333,20 +333,20 @@ cdef class EC2(Gini):
         super().__init__(n_classes)
         self.concave = False
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i, c
         cdef intp_t K = self.n_classes
         cdef float64_t n = self.n
         cdef float64_t nl, nr, rest, squares_left, squares_right
         cdef const float64_t* left
-        for i in range(tests.size):
-            nl = tests.n_left[i]
+        for i in range(splits.size):
+            nl = splits.n_left[i]
             nr = n - nl
-            if tests.phi_left != NULL:
-                squares_left = tests.phi_left[i]
-                squares_right = tests.phi_right[i]
+            if splits.phi_left != NULL:
+                squares_left = splits.phi_left[i]
+                squares_right = splits.phi_right[i]
             else:
-                left = tests.left + i * K
+                left = splits.left + i * K
                 squares_left = 0.0
                 squares_right = 0.0
                 for c in range(K):
@@ -387,11 +387,11 @@ cdef class Balance(Gini):
         # With class weights an outcome may have weight 0; this is not a split.
         return smallest if smallest > 0.0 else 0.0
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i
-        for i in range(tests.size):
+        for i in range(splits.size):
             out[i] = self.parent_score - self.score_of_smallest(
-                min(tests.n_left[i], self.n - tests.n_left[i])
+                min(splits.n_left[i], self.n - splits.n_left[i])
             )
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:

@@ -39,12 +39,12 @@ cdef struct NodeStats:
                                 # of every class the node has is 0
     float64_t pool              # weight W of the node: n plus unlabeled rows, or a volume
     float64_t n_fresh           # weight of the rows after the node's creation; n in batch
-    float64_t n_tests           # candidate splits compared at this node
-    intp_t n_varying            # features that have any, among those examined
-    float64_t n_attribute_tests     # candidate splits of one feature and their
-    float64_t log_attribute_tests   # logarithm, see Bound.ranks_attributes
+    float64_t n_candidates      # candidate splits compared at this node
+    intp_t n_candidate_features     # features that have any, among those examined
+    float64_t n_feature_candidates  # candidate splits of one feature, and the
+    float64_t log_feature_candidates    # logarithm of this, see Bound.ranks_features
     float64_t time              # rows the tree has seen; in batch, rows passed to fit
-    intp_t n_attributes         # features of the training data
+    intp_t n_features           # of the training data
     intp_t attempt              # 1, 2, ...: number of split attempts at this leaf
     intp_t depth                # 0 at the root
     bint cuts_only              # splits are thresholds, so fewer than n per feature
@@ -56,7 +56,7 @@ cdef NodeStats stats_of_call(
 ) noexcept
 
 
-cdef struct TestBlock:
+cdef struct SplitBlock:
     # Candidate binary splits of one feature.
     intp_t size
     bint nested                 # every left outcome holds the rows of the one before
@@ -75,6 +75,6 @@ cdef class Score:
     cdef public bint additive   # block() can work from sums of phi() instead of class counts
 
     cdef void begin(self, const NodeStats* stats) noexcept nogil
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil
     cdef float64_t phi(self, float64_t count) noexcept nogil
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil

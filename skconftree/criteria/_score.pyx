@@ -29,7 +29,7 @@ cdef class Score:
         # Called once per node, before any block.
         pass
 
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         # Score of every split of the block; the right outcome is the node minus the left.
         pass
 
@@ -64,7 +64,7 @@ cdef class Score:
         cdef float64_t[:, ::1] sums = np.zeros((2, max(size, 1)))
         cdef float64_t[::1] out = np.zeros(max(size, 1))
         cdef NodeStats stats
-        cdef TestBlock tests
+        cdef SplitBlock splits
         if left_counts.shape[1] != self.n_classes or counts.shape[0] != self.n_classes:
             raise ValueError(
                 f"left and total must have {self.n_classes} columns, one per class. Got "
@@ -76,31 +76,31 @@ cdef class Score:
             )
         if size == 0:
             return np.zeros(0)
-        tests.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
+        splits.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
         stats = stats_of_call(
             counts, total.sum(), total.sum() if pool is None else pool,
             is_integral(left) and is_integral(total),
         )
-        stats.n_tests = stats.n_attribute_tests = size
-        stats.log_attribute_tests = log(size)
-        stats.cuts_only = tests.nested
+        stats.n_candidates = stats.n_feature_candidates = size
+        stats.log_feature_candidates = log(size)
+        stats.cuts_only = splits.nested
         self.begin(&stats)
-        tests.size = size
-        tests.left = &left_counts[0, 0]
-        tests.n_left = &n_left[0]
-        tests.pool_left = &weight[0]
-        tests.phi_left = NULL
-        tests.phi_right = NULL
+        splits.size = size
+        splits.left = &left_counts[0, 0]
+        splits.n_left = &n_left[0]
+        splits.pool_left = &weight[0]
+        splits.phi_left = NULL
+        splits.phi_right = NULL
         if from_sums:
             for i in range(size):
                 for c in range(self.n_classes):
                     sums[0, i] += self.phi(left_counts[i, c])
                     sums[1, i] += self.phi(counts[c] - left_counts[i, c])
-            tests.left = NULL
-            tests.phi_left = &sums[0, 0]
-            tests.phi_right = &sums[1, 0]
+            splits.left = NULL
+            splits.phi_left = &sums[0, 0]
+            splits.phi_right = &sums[1, 0]
         with nogil:
-            self.block(&tests, &out[0])
+            self.block(&splits, &out[0])
         return np.asarray(out)
 
     def evaluate_outcomes(self, counts):
@@ -134,7 +134,7 @@ cdef NodeStats stats_of_call(
     stats.counts = &counts[0]
     stats.n = stats.n_fresh = stats.time = n
     stats.pool = pool
-    stats.n_varying = stats.n_attributes = stats.attempt = 1
+    stats.n_candidate_features = stats.n_features = stats.attempt = 1
     stats.integral = integral
     return stats
 

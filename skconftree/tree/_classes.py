@@ -27,7 +27,7 @@ from ._growth import (
 )
 from ._intervals import LeafLimits
 from ._model import NO_POOL, TreeModel, TreePrediction
-from ._parameters import CONSTRAINTS, COUNTERPARTS, resolve_statement
+from ._parameters import CONSTRAINTS, COUNTERPARTS, resolve_split_rule
 
 if TYPE_CHECKING:
     from ..bounds._base import BaseBound
@@ -189,7 +189,7 @@ class ConfidenceTreeClassifier(
         `partial_fit` only. Weight of the rows that arrive at a leaf before its first
         split attempt, and between two attempts. Larger values are faster and delay
         splits. ``"auto"`` is 100. If leaves store rows and count those inherited from
-        their parents (`counts_handed_rows` of the bound), it is the square root of the
+        their parents (`counts_stored_rows` of the bound), it is the square root of the
         weight that the tree has seen, at least 50 and at most 100: a short stream
         requires early splits, while on a long one an early wrong split is permanent.
     leaf_memory : {"auto", "rows", "histogram", "gaussian"}, default="auto"
@@ -565,13 +565,13 @@ class ConfidenceTreeClassifier(
         check_stream(self, classes, X_pool)
 
     def _started(self, call):
-        statement = None
+        split_rule = None
         if self._model is None:
             caller = type(self).__name__
-            statement = resolve_statement(
+            split_rule = resolve_split_rule(
                 self.bound, self.criterion, self.delta, caller
             )
-        return make_stream_model(self, self._model, call, statement, owner=self)
+        return make_stream_model(self, self._model, call, split_rule, owner=self)
 
 
 def tree_of_model(model, parameters):

@@ -40,7 +40,7 @@ from ._parameters import (
     resolve_lookahead,
     resolve_settings,
     resolve_shrinkage,
-    resolve_statement,
+    resolve_split_rule,
     tree_defaults,
 )
 from .pruning._registry import resolve_pruning
@@ -276,7 +276,7 @@ class TreeGrowth(NamedTuple):
             estimator.class_weight,
             estimator.sample_weight_kind,
         )
-        bound, criterion = resolve_statement(
+        bound, criterion = resolve_split_rule(
             estimator.bound, estimator.criterion, estimator.delta, request.caller
         )
         defaults = tree_defaults(bound)
@@ -416,16 +416,16 @@ def check_stream(estimator, classes, X_pool):
 
 
 def make_stream_model(
-    estimator, model, call, statement, *, owner=None, in_forest=False, rate=1.0
+    estimator, model, call, split_rule, *, owner=None, in_forest=False, rate=1.0
 ):
     """Make the model of a tree that learns row by row.
 
-    `statement` is the result of `resolve_statement` for a new tree; a tree that
+    `split_rule` is the result of `resolve_split_rule` for a new tree; a tree that
     continues growing has its own. In a forest, leaves draw their features once, and a
     tree learns each row `rate` times on average.
     """
     if model is None:
-        bound, criterion = statement
+        bound, criterion = split_rule
     else:
         bound, criterion = model.resolved.bound, model.resolved.criterion
         model.check_class_weight(call.class_weight)

@@ -89,7 +89,7 @@ class Growth(NamedTuple):
         """Whether inherited rows are evidence in most leaves."""
         return (
             self.bound is not None
-            and self.bound.counts_handed_rows
+            and self.bound.counts_stored_rows
             and self.estimator.leaf_memory in ("auto", "rows")
         )
 
@@ -321,7 +321,7 @@ RESOLVERS = BATCH_RESOLVERS + tuple(
 INHERITED = 100.0  # largest weight that a child of a histogram or of moments inherits
 
 
-def resolve_statement(bound, criterion, delta, caller):
+def resolve_split_rule(bound, criterion, delta, caller):
     """Resolve the bound and the criterion."""
     requested = bound
     bound = resolve_bound(bound, delta)
@@ -508,7 +508,7 @@ def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
 def _unmet_condition(cost, settings, schema):
     # The first requirement of look-ahead that is not met, or None.
     bound = settings.bound
-    if bound is None or not bound.judges_alone:
+    if bound is None or not bound.decides_per_split:
         return "the bound judges each split on its own, as 'gtest' and 'chi2' do"
     if cost is None:
         return "the pruning is 'pessimistic'"

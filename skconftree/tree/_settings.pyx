@@ -5,7 +5,7 @@ from libc.math cimport INFINITY
 from skconftree.utils import merge_defaults
 
 cdef tuple BOUND_ATTRIBUTES = (
-    "kernel", "uses_pool", "counts_every_row", "counts_handed_rows", "fixed_cuts",
+    "kernel", "uses_pool", "counts_every_row", "counts_stored_rows", "fixed_cuts",
     "examines_children",
 )
 cdef tuple PREDICTIONS = ("majority", "nb", "nba")
@@ -89,7 +89,7 @@ cdef class GrowthSettings:
             self.uses_pool = bound.uses_pool and pool_weight != "labeled"
             self.by_volume = pool_weight == "volume"
             self.separate = not bound.counts_every_row
-            self.inherited_is_evidence = self.separate and bound.counts_handed_rows
+            self.inherited_is_evidence = self.separate and bound.counts_stored_rows
             self.fixed_cuts = bound.fixed_cuts
             self.recurses = bound.examines_children
 

@@ -65,8 +65,8 @@ def test_texts_are_read_in_the_way_that_fits_most_of_them(texts, reading, values
     found = infer_column(texts)
     assert found.reading is reading
     if reading is not None:
-        read, strays = read_numbers(texts, reading)
-        assert not strays
+        read, unparseable = read_numbers(texts, reading)
+        assert not unparseable
         np.testing.assert_allclose(read, np.float32(values), rtol=1e-6)
 
 
@@ -84,8 +84,8 @@ def test_a_thousand_or_a_bit_more_than_one():
 def test_unparseable_values_are_missing():
     texts = ["1"] * 30 + ["unknown", "x", ""]
     assert infer_column(texts) == ColumnType(POINT, [], numbers=POINT)
-    values, strays = read_numbers(texts, POINT)
-    assert strays == [30, 31]
+    values, unparseable = read_numbers(texts, POINT)
+    assert unparseable == [30, 31]
     assert np.isnan(values[30:]).all()
 
 
@@ -222,7 +222,7 @@ def test_counts_of_unparseable_values_survive_a_stop(tmp_path, rows):
             more = ["--classes", "early,late", "--resume", "--output", str(model)]
             assert main([*argv, *more]) == 0
     assert once.read_bytes() == twice.read_bytes()
-    assert _model_file.load(once)[1]["strays"] == [
+    assert _model_file.load(once)[1]["unparseable"] == [
         [3, 2, ["unknown"]],
         [2, 1, ["2024-02-31"]],
     ]
@@ -240,21 +240,21 @@ def test_a_column_that_becomes_text_ends_the_run(tmp_path, rows, capsys, size):
     assert "row 1334, column 'day': 'soon' is not a number" in capsys.readouterr().err
     saved, progress = _model_file.load(model)
     assert progress["rows"] == saved.n_rows_seen_ == 1333
-    assert [n for _, n, _ in progress["strays"]] == [133, 133]
+    assert [n for _, n, _ in progress["unparseable"]] == [133, 133]
 
 
 def test_unparseable_values_of_unused_rows_are_not_counted():
     class Stream:
         path, features, readings = "table.csv", ["a", "b"], [POINT, POINT]
 
-    strays = UnparseableValues([(1, 100, ["x"])])
+    unparseable = UnparseableValues([(1, 100, ["x"])])
     found = [(3, 0, "y"), (4, 0, "y"), (4, 1, "x"), (5, 0, "y")]
-    n_rows, problem = strays.check(found, 1, 9, Stream)
+    n_rows, problem = unparseable.check(found, 1, 9, Stream)
     assert n_rows == 4
     assert "row 5, column 'b': 'x'" in str(problem)
-    assert strays.as_list() == [[1, 100, ["x"]], [0, 1, ["y"]]]
-    assert strays.check(found[:1], 1, 3, Stream) == (3, None)
-    assert strays.count(0) == 1
+    assert unparseable.as_list() == [[1, 100, ["x"]], [0, 1, ["y"]]]
+    assert unparseable.check(found[:1], 1, 3, Stream) == (3, None)
+    assert unparseable.count(0) == 1
 
 
 def test_parquet_holds_dates_and_texts_that_are_numbers(tmp_path, rows, capsys):

@@ -163,8 +163,8 @@ def test_the_decimal_sign_of_a_file(columns, semicolons, decimal):
 )
 def test_negative_numbers_of_accountants_and_typesetters(texts, values):
     found = infer_column(texts)
-    read, strays = read_numbers(texts, found.reading)
-    assert not strays
+    read, unparseable = read_numbers(texts, found.reading)
+    assert not unparseable
     np.testing.assert_allclose(read, np.float32(values))
 
 
@@ -177,9 +177,9 @@ def test_not_every_parenthesis_is_a_number(text):
 def test_columns_are_read_like_single_values():
     texts = ["1_000,5", "inf", "1,5", "-2", "", "5,", "1e3", "x"]
     fast = [read_numbers([one], COMMA)[0][0] for one in texts]
-    slow, strays = read_numbers([*texts, "1.000"], COMMA)
+    slow, unparseable = read_numbers([*texts, "1.000"], COMMA)
     np.testing.assert_array_equal(slow[:-1], fast)
-    assert strays == [7]
+    assert unparseable == [7]
 
 
 def test_whole_numbers_with_dots_are_one_split(run, german):

@@ -8,7 +8,7 @@ with ``node_stats`` (the fields of the compiled ``NodeStats``) and answers with
 
 Each class has a ``kind``:
 
-race      decide(node_stats, children, evidence); where `ranks_attributes`, attributes
+race      decide(node_stats, children, evidence); where `ranks_features`, attributes
           compete by rank(node_stats, children, number of tests of the attribute)
 interval  limit(node_stats), cost(node_stats, counts, n, pool, r): it chooses the test;
           `per` is the fact by which both are divided in the evidence
@@ -392,7 +392,7 @@ class Chi2:
 
     def __init__(self, criterion, n_classes, delta, correction=None):
         self.delta, self.correction = delta, correction
-        self.ranks_attributes = correction is not None
+        self.ranks_features = correction is not None
 
     def rank(self, node_stats, children, attribute_tests):
         number = attribute_tests if self.correction == "tests" else 1
@@ -493,7 +493,7 @@ class GTest:
     """
 
     kind = "race"
-    ranks_attributes = True
+    ranks_features = True
 
     def __init__(self, criterion, n_classes, delta):
         self.delta = delta

@@ -154,7 +154,7 @@ class Grower:
         for code, w in zip(self.X[node.rows, feature], self.w[node.rows], strict=True):
             weights[code] = weights.get(code, 0.0) + w
         alone = sum(w for w in weights.values() if w <= 1.0)
-        ranks = getattr(self.bound, "ranks_attributes", False)
+        ranks = getattr(self.bound, "ranks_features", False)
         return ranks and len(weights) > 1 and alone > node.weight / 2
 
     def identifies(self, feature):
@@ -295,7 +295,7 @@ class Grower:
         return Split(chosen, evidence, improvement)
 
     def _decide_race(self, node, tests, node_stats, compared):
-        if getattr(self.bound, "ranks_attributes", False):
+        if getattr(self.bound, "ranks_features", False):
             return self._decide_ranking(node, tests, node_stats, compared)
         n = float(node.counts.sum())
         best, competitor, scores = best_by_criterion(

@@ -19,8 +19,8 @@ NUMBERS = [f"{value:.1f}" for value in np.random.default_rng(0).uniform(0, 9, N_
 Y = np.arange(N_ROWS) % 2
 
 
-def with_unparseable(*strays):
-    return [*NUMBERS[len(strays) :], *strays]
+def with_unparseable(*unparseable):
+    return [*NUMBERS[len(unparseable) :], *unparseable]
 
 
 def make_frame(library, values, kind="text"):

@@ -115,7 +115,7 @@ def test_bound(bound, words):
 
 BROKEN_CRITERIA = """
 from skconftree.criteria._criterion cimport Criterion, Gini
-from skconftree.criteria._score cimport TestBlock
+from skconftree.criteria._score cimport SplitBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef class Doubled(Gini):
@@ -125,9 +125,9 @@ cdef class Doubled(Gini):
 cdef class Constant(Criterion):
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
         return n / 2.0
-    cdef void block(self, const TestBlock* tests, float64_t* out) noexcept nogil:
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef intp_t i
-        for i in range(tests.size):
+        for i in range(splits.size):
             out[i] = self.n / 2.0
 
 cdef class Blockless(Criterion):

@@ -111,7 +111,7 @@ def test_stream(case, criterion, stream, grace, data):
         bound=expected,
         counts_every_row=bound is None
         or bound.counts_every_row
-        or bound.counts_handed_rows,
+        or bound.counts_stored_rows,
         examines_children=bound is not None and bound.examines_children,
         sample_weight=stream.weight,
         X_pool=stream.X_pool if bound is not None and bound.uses_pool else None,

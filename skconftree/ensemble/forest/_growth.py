@@ -26,7 +26,7 @@ from ...tree._parameters import (
     requested_pruning,
     resolve_settings,
     resolve_shrinkage,
-    resolve_statement,
+    resolve_split_rule,
     tree_defaults,
 )
 from ...tree._progress import N_PROGRESS_STEPS
@@ -198,7 +198,7 @@ class ForestGrowth(NamedTuple):
     request: TableRequest
     retained: list
     parameters: list
-    statements: list
+    split_rules: list
     prunings: list
 
     @classmethod
@@ -206,10 +206,10 @@ class ForestGrowth(NamedTuple):
         """Resolve the parameters of a forest, or raise an error."""
         retained = trees_to_keep(forest)
         parameters = tree_parameters(forest)
-        statements = _statements(forest, parameters)
+        split_rules = _split_rules(forest, parameters)
         prunings = [
             resolve_pruning(requested_pruning(forest), tree_defaults(bound))
-            for bound, _ in statements
+            for bound, _ in split_rules
         ]
         before = forest._model
         request = TableRequest(
@@ -219,11 +219,11 @@ class ForestGrowth(NamedTuple):
             forest.sample_weight_kind,
             (before.schema, before.classes) if retained else None,
         )
-        return cls(forest, request, retained, parameters, statements, prunings)
+        return cls(forest, request, retained, parameters, split_rules, prunings)
 
     def grow(self, table, progress):
         """Grow the model of a forest from a table; report `progress` to callbacks."""
-        forest, _, retained, parameters, statements, prunings = self
+        forest, _, retained, parameters, split_rules, prunings = self
         table = table._replace(y=table.y.astype(np.uint16))
         seed = forest._model.seed if retained else forest._draw_seed()
         left_out = find_identifying(table)
@@ -231,7 +231,7 @@ class ForestGrowth(NamedTuple):
         drawn = _drawn_rows(table, None if sampler is None else order)
         tables, plans = {}, []
         for template, (bound, criterion), pruning in zip(
-            parameters, statements, prunings, strict=True
+            parameters, split_rules, prunings, strict=True
         ):
             settings = resolve_settings(
                 ConfidenceTreeClassifier(**template),
@@ -375,11 +375,11 @@ def grow_forest_on(forest, call):
     before = forest._model
     if before is None:
         seed, parameters = forest._draw_seed(), tree_parameters(forest)
-        statements = _statements(forest, parameters)
+        split_rules = _split_rules(forest, parameters)
         trees, n_rows = [None] * forest.n_estimators, 0
     else:
         seed, parameters, trees = before.seed, before.parameters, before.trees
-        statements, n_rows = [None], before.n_rows_seen
+        split_rules, n_rows = [None], before.n_rows_seen
     if forest.max_bytes is not None:
         share = {"max_bytes": forest.max_bytes // len(trees)}
         parameters = [tree_parameters | share for tree_parameters in parameters]
@@ -398,17 +398,17 @@ def grow_forest_on(forest, call):
             **parameters[index % len(parameters)]
             | {"random_state": tree_seed(seed, index)}
         )
-        statement = statements[index % len(statements)]
+        split_rule = split_rules[index % len(split_rules)]
         grown.append(
             make_stream_model(
-                template, tree, call, statement, in_forest=True, rate=rate
+                template, tree, call, split_rule, in_forest=True, rate=rate
             )
         )
     first = grown[0].resolved
     if before is None:
         resolved = [
             first._replace(bound=bound, criterion=criterion)
-            for bound, criterion in statements
+            for bound, criterion in split_rules
         ]
     else:
         resolved = [
@@ -428,10 +428,10 @@ def grow_forest_on(forest, call):
     )
 
 
-def _statements(forest, parameters):
+def _split_rules(forest, parameters):
     # The resolved bound and criterion for each bound in turn.
     caller = type(forest).__name__
     return [
-        resolve_statement(of_bound["bound"], forest.criterion, forest.delta, caller)
+        resolve_split_rule(of_bound["bound"], forest.criterion, forest.delta, caller)
         for of_bound in parameters
     ]

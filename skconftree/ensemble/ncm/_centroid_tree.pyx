@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 from skconftree.bounds._contingency cimport Contingency, expect_by_chance
 from skconftree.bounds._contract cimport (
-    Bound, NodeStats, SplitEvidence, TestBlock, clear_evidence,
+    Bound, NodeStats, SplitEvidence, SplitBlock, clear_evidence,
 )
 from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree._settings cimport GrowthSettings
@@ -557,8 +557,8 @@ cdef class NCMGrower:
         stats.n_fresh = n
         stats.integral = True
         stats.time = self.total_weight
-        stats.n_attributes = 1
-        stats.n_varying = 1
+        stats.n_features = 1
+        stats.n_candidate_features = 1
         stats.attempt = 1
         stats.depth = tree.depth[node]
         self.criterion.n_classes = k
@@ -662,10 +662,10 @@ cdef class NCMGrower:
         cdef float64_t smallest = INFINITY
         cdef intp_t best = -1
         cdef intp_t start = 0
-        cdef intp_t n_tests = 0
+        cdef intp_t n_candidates = 0
         cdef intp_t i
-        cdef TestBlock splits
-        memset(&splits, 0, sizeof(TestBlock))
+        cdef SplitBlock splits
+        memset(&splits, 0, sizeof(SplitBlock))
         splits.left = self.left
         splits.n_left = self.n_left
         splits.pool_left = self.n_left
@@ -684,7 +684,7 @@ cdef class NCMGrower:
                     and stats.n - self.n_left[i] >= self.min_leaf
                 ):
                     continue
-                n_tests += 1
+                n_candidates += 1
                 if self.scores[i] < smallest - tie or best < 0:
                     smallest = self.scores[i]
                     best = start + i
@@ -692,10 +692,10 @@ cdef class NCMGrower:
         if best < 0 or not smallest < node_score - tie:
             return False
         self._set_sides(best, m)
-        stats.n_tests = n_tests
-        stats.n_attribute_tests = n_tests
-        stats.log_attribute_tests = log(<float64_t> n_tests)
-        evidence.by_chance.n_candidates = n_tests
+        stats.n_candidates = n_candidates
+        stats.n_feature_candidates = n_candidates
+        stats.log_feature_candidates = log(<float64_t> n_candidates)
+        evidence.by_chance.n_candidates = n_candidates
         evidence.score = smallest / stats.n
         evidence.runner_up_score = INFINITY
         evidence.runner_up_feature = -1

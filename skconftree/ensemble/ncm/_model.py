@@ -21,7 +21,7 @@ from ...tables._features import refuse_categories
 from ...tables._growth_data import MAX_NODES, count_limit
 from ...tables._labels import Classes
 from ...tables._schema import Schema
-from ...tree._parameters import resolve_statement
+from ...tree._parameters import resolve_split_rule
 from ...tree._settings import GrowthSettings
 from ...tree.nodes._derived import read_nodes, write_nodes
 from ...utils._codec import (
@@ -405,7 +405,7 @@ def resolve_plan(estimator):
     if requested_bound is None and criterion is None:
         criterion = "entropy"
     # the bound and criterion as objects, with their defaults
-    bound, criterion = resolve_statement(
+    bound, criterion = resolve_split_rule(
         requested_bound, criterion, estimator.delta, caller
     )
     if bound is not None and isinstance(

@@ -278,7 +278,7 @@ cdef intp_t walk_two_class_keys(
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position
-    cdef intp_t n_tests = 0, p = 1, size
+    cdef intp_t n_candidates = 0, p = 1, size
     cdef uint64_t key = keys[0]
     cdef int32_t rank = <int32_t> (key >> 32)
     cdef int32_t weight = _weight(key)
@@ -303,8 +303,8 @@ cdef intp_t walk_two_class_keys(
             p += 1
         if size > 0:
             scan.take(size)
-            n_tests += size
-    return n_tests
+            n_candidates += size
+    return n_candidates
 
 
 cdef intp_t walk_square_keys(
@@ -322,7 +322,7 @@ cdef intp_t walk_square_keys(
     cdef int64_t squares = 0        # of l,
     cdef int64_t right = 0          # and of t - l, summed over the classes
     cdef int64_t weight = 0, l, w
-    cdef intp_t n_tests = 0, size = 0, p, c
+    cdef intp_t n_candidates = 0, size = 0, p, c
     cdef uint64_t key = keys[0]
     cdef int32_t rank, after
     for c in range(K):
@@ -349,11 +349,11 @@ cdef intp_t walk_square_keys(
         rank = after
         if size == BLOCK:
             scan.take(BLOCK)
-            n_tests += BLOCK
+            n_candidates += BLOCK
             size = 0
     if size > 0:
         scan.take(size)
-    return n_tests + size
+    return n_candidates + size
 
 
 cdef enum:
@@ -413,14 +413,14 @@ cdef class PrunedWalk:
         # candidates; -1 if it gave up without emitting anything.
         cdef float64_t tolerance = tolerance_of(weight)
         cdef intp_t shift = max(highest_bit(n_codes) - highest_bit(n) + RUN_BITS, 0)
-        cdef intp_t n_marked = 0, n_tests, n_scored, n_runs, i
+        cdef intp_t n_marked = 0, n_candidates, n_scored, n_runs, i
         cdef float64_t best
         while n_codes > <intp_t> MAX_RUNS << shift:
             shift += 1
         n_runs = ((n_codes - 1) >> shift) + 1
-        n_tests = _count_runs(self, codes, rows, n, n_codes, shift) - 1
+        n_candidates = _count_runs(self, codes, rows, n, n_codes, shift) - 1
         best = _limit_scores(self, scan, n_runs)
-        if n_tests == 0:
+        if n_candidates == 0:
             return 0
         if _mark_runs(self, n_runs, best + MARGIN * tolerance) > 0.5 * weight:
             return -1
@@ -435,8 +435,8 @@ cdef class PrunedWalk:
         i = _emit_best(self, scan, n_scored, tolerance)
         if i < 0:
             return -1
-        scan.leave_out(n_tests - i)
-        return n_tests
+        scan.leave_out(n_candidates - i)
+        return n_candidates
 
 
 cdef intp_t _count_runs(
@@ -781,7 +781,7 @@ cdef class DrawnSource(RowSource):
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef intp_t n_levels = self.table.columns[feature].n_levels
         cdef const int32_t* codes = NULL
-        cdef intp_t n_tests
+        cdef intp_t n_candidates
         if self.packed.bits == 0:
             self._tally_unpacked(feature)
             return walk_unpacked_tally(
@@ -799,9 +799,9 @@ cdef class DrawnSource(RowSource):
                     self.n_present,
                 )
                 self.n_to_count = 0
-            n_tests = self.packed.walk_counted(feature, scan, n_levels, self.node.counts)
-            if n_tests >= 0:
-                return n_tests
+            n_candidates = self.packed.walk_counted(feature, scan, n_levels, self.node.counts)
+            if n_candidates >= 0:
+                return n_candidates
         tally_packed(
             self.row_codes.bytes + column.offset, self.row_codes.row_bytes, codes,
             self.present_rows, self.n_present, self.packed.bits, self.packed.counts,
@@ -842,19 +842,19 @@ cdef class DrawnSource(RowSource):
     cdef intp_t _walk_order(self, intp_t feature, Scan scan) noexcept nogil:
         cdef const int32_t* codes = self.present_codes
         cdef bint two_classes = self.node.n_classes == 2
-        cdef intp_t n_tests, i
+        cdef intp_t n_candidates, i
         if not self.columns[feature].has_missing:
             self._lookup(feature)
             codes = self.codes
         if two_classes and scan.prunes and self.n_present >= MIN_PRUNED_ROWS and not (
             self.columns[feature].has_missing
         ):
-            n_tests = self.pruned.walk(
+            n_candidates = self.pruned.walk(
                 scan, self.order, codes, self.present_rows, self.n_present,
                 self.row_codes.columns[feature].n_codes, self.node.n,
             )
-            if n_tests >= 0:
-                return n_tests
+            if n_candidates >= 0:
+                return n_candidates
         if two_classes or scan.additive and scan.squares and (
             not self.repeated or self.node.n_repeated <= REPEATS * self.n_present
         ):

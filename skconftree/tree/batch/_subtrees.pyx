@@ -27,7 +27,7 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 # Subtrees lets the workers grow the subtrees below smaller nodes.
 
 cdef struct ScanResult:
-    intp_t n_tests          # candidates emitted; 0 = the feature is constant in the node
+    intp_t n_candidates     # candidates emitted; 0 = the feature is constant in the node
     Best best
 
 
@@ -116,7 +116,7 @@ cdef class Workers:
                 splitter.selection.begin()
             for j in range(self._first(part), self._first(part + 1)):
                 results = &self.results[j]
-                results.n_tests = splitter.selection.examine(
+                results.n_candidates = splitter.selection.examine(
                     self.record.features[j], splitter.candidates
                 )
                 results.best = splitter.selection.best[0]
@@ -159,7 +159,7 @@ cdef class SharedSplitter(Splitter):
         self.scanned = self.shares and self.workers.shares_columns(record)
         if self.scanned and not self.workers.scan(record, self.node.counts):
             self.n_visited = 0      # check() raises the error
-            self.node.stats.n_tests = 0.0
+            self.node.stats.n_candidates = 0.0
             return
         Splitter._visit_features(self)
 
@@ -169,7 +169,7 @@ cdef class SharedSplitter(Splitter):
         self.selection.feature = feature
         self.selection.best = self.selection.best_of + feature * self.selection.step
         self.selection.best[0] = self.workers.results[j].best
-        return self.workers.results[j].n_tests
+        return self.workers.results[j].n_candidates
 
 
 cdef class SharedSource(TableSource):

@@ -430,7 +430,7 @@ cdef int _reserve_children(CandidateSplits candidates, intp_t capacity) except -
 
 
 cdef intp_t _walk_thresholds(CandidateSplits candidates, intp_t feature) noexcept nogil:
-    cdef intp_t n_tests
+    cdef intp_t n_candidates
     if not candidates.source.count_values(feature, &candidates.values):
         return candidates.source.walk(feature, candidates)
     if not candidates.values.n_missing > 0.0:
@@ -440,11 +440,11 @@ cdef intp_t _walk_thresholds(CandidateSplits candidates, intp_t feature) noexcep
     if not candidates.values.n_present > 0.0:
         return 0
     candidates.additive = False
-    n_tests = candidates.source.walk(feature, candidates)
+    n_candidates = candidates.source.walk(feature, candidates)
     _emit_is_missing(candidates, feature)
     candidates.missing = LEFT
     candidates.missing_left = True
-    return n_tests + 1 + candidates.source.walk(feature, candidates)
+    return n_candidates + 1 + candidates.source.walk(feature, candidates)
 
 
 cdef intp_t _walk_random(CandidateSplits candidates, intp_t feature) noexcept nogil:

@@ -88,10 +88,10 @@ cdef class ExaminedNode:
         self.stats.n_fresh = self.n     # a growing leaf: only rows after its creation
         self.stats.pool = record.pool
         self.stats.time = self.time
-        self.stats.n_attributes = self.n_features
-        self.stats.n_varying = 0        # features with candidates, set by the splitter
-        self.stats.n_attribute_tests = 0.0     # candidates of one feature
-        self.stats.log_attribute_tests = 0.0
+        self.stats.n_features = self.n_features
+        self.stats.n_candidate_features = 0    # features with candidates, set by the splitter
+        self.stats.n_feature_candidates = 0.0      # candidates of one feature
+        self.stats.log_feature_candidates = 0.0
         self.stats.attempt = 1
         self.stats.depth = record.depth
         self.stats.cuts_only = self.only_thresholds

@@ -1,6 +1,6 @@
 from libc.string cimport memset
 
-from skconftree.bounds._contract cimport TestBlock
+from skconftree.bounds._contract cimport SplitBlock
 from skconftree.criteria._score cimport sum_of
 from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._split cimport Children
@@ -63,7 +63,7 @@ cdef class Scan:
     cdef const float64_t* phi       # of every integer up to the node's weight
     cdef bint squares               # phi is the square: sums are exact in any order
 
-    cdef TestBlock block            # the arrays below, as arguments of a score
+    cdef SplitBlock block           # the arrays below, as arguments of a score
     cdef bint missing_left          # in all candidates of the block
     cdef float64_t* left            # [BLOCK + 1, n_classes]: one extra: walks write
     cdef float64_t* n_left          # [BLOCK + 1]             a candidate before they
@@ -97,12 +97,12 @@ cdef class Scan:
     cdef inline intp_t finish(self) noexcept nogil:
         # Pass on the last block; return the number of candidates of the walk.
         cdef intp_t size = self.size
-        cdef intp_t n_tests = self.n_emitted + size
+        cdef intp_t n_candidates = self.n_emitted + size
         self.size = 0
         self.n_emitted = 0
         if size > 0:
             self.take(size)
-        return n_tests
+        return n_candidates
 
     cdef intp_t walk_sorted(
         self, const uint32_t* entries, intp_t n, const label_t* y,

@@ -231,7 +231,7 @@ cdef intp_t _walk_two_classes(
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position
-    cdef intp_t n_tests = 0, size, stop, p = 1
+    cdef intp_t n_candidates = 0, size, stop, p = 1
     cdef int32_t class_1 = y[entries[0] >> 1]
     cdef uint32_t entry
     while p < n:
@@ -248,8 +248,8 @@ cdef intp_t _walk_two_classes(
             p += 1
         if size > 0:
             scan.take(size)
-            n_tests += size
-    return n_tests
+            n_candidates += size
+    return n_candidates
 
 
 cdef intp_t _walk_additive(
@@ -329,7 +329,7 @@ cdef intp_t _walk_two_classes_counted(
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position
-    cdef intp_t n_tests = 0, size, p = 1
+    cdef intp_t n_candidates = 0, size, p = 1
     cdef intp_t row = entries[0] >> 1
     cdef int32_t weight = count[row]
     cdef int32_t class_1 = weight * y[row]
@@ -352,8 +352,8 @@ cdef intp_t _walk_two_classes_counted(
             p += 1
         if size > 0:
             scan.take(size)
-            n_tests += size
-    return n_tests
+            n_candidates += size
+    return n_candidates
 
 
 cdef intp_t _walk_weighted(

@@ -1,5 +1,5 @@
 from skconftree.bounds._contract cimport (
-    Bound, EvidenceBound, IntervalBound, NodeTest, Score, TestBlock,
+    Bound, EvidenceBound, IntervalBound, NodeTest, Score, SplitBlock,
 )
 from skconftree.criteria._criterion cimport Criterion
 from skconftree.tree._settings cimport MAX_STORED_COMPETITORS
@@ -39,8 +39,8 @@ cdef struct Best:
     float64_t score         # infinity = none
     Cut cut
     float64_t n_left        # weight of the left child, if the split is binary
-    float64_t n_tests       # candidates compared
-    float64_t log_tests     # their logarithm; negative = not computed
+    float64_t n_candidates      # candidates compared
+    float64_t log_candidates    # their logarithm; negative = not computed
     float64_t log_evidence
 
 
@@ -49,8 +49,8 @@ cdef struct Contender:
     intp_t feature          # -1 = none
     Cut cut
     float64_t score         # infinity = none
-    float64_t n_tests       # candidates of the feature
-    float64_t log_tests     # their logarithm; negative = not yet computed
+    float64_t n_candidates      # candidates of the feature
+    float64_t log_candidates    # their logarithm; negative = not yet computed
     float64_t rank          # by the bound; NaN = not yet computed
 
 

@@ -74,29 +74,29 @@ cdef class Selection(CandidateReader):
         self.uses_phi_sums = True
 
     cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
-        cdef intp_t n_tests
+        cdef intp_t n_candidates
         cdef Best* best = self.best_of + feature * self.step
         self.feature = feature
         self.best = best
         best.score = INFINITY
         best.cut.position = -1
         best.cut.missing_left = False
-        best.n_tests = 0.0
-        best.log_tests = -1.0
+        best.n_candidates = 0.0
+        best.log_candidates = -1.0
         best.log_evidence = -INFINITY
         candidates.phi = self.bound_phi if self.by_bound else self.criterion_phi
         candidates.squares = (self.bound_squares if self.by_bound else self.criterion_squares)
-        n_tests = candidates.walk(
+        n_candidates = candidates.walk(
             feature, candidates.phi != NULL and self.node.n < self.phi_size and self.uses_phi_sums
         )
         if candidates.is_nominal(feature):
             # the candidates emitted represent this many sets of categories
-            if candidates.sets.n_implied > 0.0 and best.n_tests > 0.0:
-                best.n_tests = candidates.sets.n_implied
-                best.log_tests = candidates.sets.log_implied
+            if candidates.sets.n_implied > 0.0 and best.n_candidates > 0.0:
+                best.n_candidates = candidates.sets.n_implied
+                best.log_candidates = candidates.sets.log_implied
         elif candidates.source.every_cut and not candidates.random_cuts:
-            best.n_tests = n_tests
-        return n_tests
+            best.n_candidates = n_candidates
+        return n_candidates
 
     cdef void after_examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
         pass
@@ -143,13 +143,13 @@ cdef const float64_t* _additive_phi(Selection selection, Score score):
     return &table[0]
 
 
-cdef void _score_without_repeats(Selection selection, const TestBlock* block) noexcept nogil:
+cdef void _score_without_repeats(Selection selection, const SplitBlock* block) noexcept nogil:
     # All counts of the node have the same factor, so block formulas apply.
     cdef intp_t K = selection.node.n_classes
     cdef float64_t share = selection.node.share
     cdef float64_t* n_left = selection.scaled_block + BLOCK * K
     cdef float64_t* pool_left = n_left + BLOCK
-    cdef TestBlock scaled_block = block[0]
+    cdef SplitBlock scaled_block = block[0]
     cdef intp_t i
     for i in range(block.size * K):
         selection.scaled_block[i] = block.left[i] * share
@@ -171,7 +171,7 @@ cdef void _update_best(Selection selection, Scan scan) noexcept nogil:
     cdef float64_t best = selection.best.score
     cdef float64_t a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY, least
     cdef intp_t index = 0, i = 0
-    selection.best.n_tests += size
+    selection.best.n_candidates += size
     while i + 4 <= size:
         a = out[i] if out[i] < a else a
         b = out[i + 1] if out[i + 1] < b else b
@@ -216,7 +216,7 @@ cdef class BestSplits(Selection):
             and not node.has_pool
         )
         if bound is not None and not self.own_scale:
-            self.ranks = bound.ranks_attributes
+            self.ranks = bound.ranks_features
             # with class weights the counts of the bound are not those of the criterion
             self.ranks_by_gain = bound.ranks_by_gain and node.class_weight == NULL
 
@@ -232,10 +232,10 @@ cdef class BestSplits(Selection):
         self.criterion.block(&scan.block, scores)
 
     cdef void leave_out(self, intp_t n) noexcept nogil:
-        self.best.n_tests += n
+        self.best.n_candidates += n
 
     cdef void read_children(self, const Children* children) noexcept nogil:
-        self.best.n_tests = 1.0
+        self.best.n_candidates = 1.0
         self.best.cut.position = 0
         self.node.reweight_children(children)
         self.best.score = self.criterion.outcomes(children.scaled, children.n_outcomes)
@@ -278,7 +278,7 @@ cdef class BestSplits(Selection):
         if n < MAX_STORED_COMPETITORS:
             split.competitors[n].feature = -1
         split.evidence.by_chance.log10_expected = NAN
-        _set_n_tests(self, best.n_tests, best.log_tests)
+        _set_n_candidates(self, best.n_candidates, best.log_candidates)
         return True
 
     cdef void _compare(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
@@ -294,8 +294,8 @@ cdef class BestSplits(Selection):
         new.feature = feature
         new.cut = best.cut
         new.score = best.score
-        new.n_tests = best.n_tests
-        new.log_tests = best.log_tests
+        new.n_candidates = best.n_candidates
+        new.log_candidates = best.log_candidates
         new.rank = best.log_evidence if self.by_node_test else NAN
         if _wins(self, &new, &self.first, candidates):
             self._drop_last_from(0)
@@ -359,14 +359,14 @@ cdef bint _wins(
         # no ranks needed if gain and number of candidates favor the same feature; numbers
         # too large for a float look equal
         if later.score >= earlier.score - selection.tolerance:
-            if later.n_tests > earlier.n_tests or (
-                later.n_tests == earlier.n_tests
-                and later.log_tests >= earlier.log_tests
+            if later.n_candidates > earlier.n_candidates or (
+                later.n_candidates == earlier.n_candidates
+                and later.log_candidates >= earlier.log_candidates
             ):
                 return False
-        elif later.n_tests < earlier.n_tests or (
-            later.n_tests == earlier.n_tests
-            and later.log_tests <= earlier.log_tests
+        elif later.n_candidates < earlier.n_candidates or (
+            later.n_candidates == earlier.n_candidates
+            and later.log_candidates <= earlier.log_candidates
         ):
             return True
     # a score that is better by `tolerance` changes a rank by at most twice that; ranks above that
@@ -391,15 +391,19 @@ cdef bint _is_ranked_by_gain(
     )
 
 
-cdef void _set_n_tests(Selection selection, float64_t n_tests, float64_t log_tests) noexcept nogil:
+cdef void _set_n_candidates(
+    Selection selection, float64_t n_candidates, float64_t log_candidates
+) noexcept nogil:
     # Set the number of candidates of a feature, for the bound and the evidence.
-    selection.node.stats.n_attribute_tests = n_tests
-    selection.node.stats.log_attribute_tests = (log(n_tests) if log_tests < 0.0 else log_tests)
+    selection.node.stats.n_feature_candidates = n_candidates
+    selection.node.stats.log_feature_candidates = (
+        log(n_candidates) if log_candidates < 0.0 else log_candidates
+    )
 
 
 cdef void _set_n_tests_of(BestSplits selection, Contender* contender) noexcept nogil:
-    _set_n_tests(selection, contender.n_tests, contender.log_tests)
-    contender.log_tests = selection.node.stats.log_attribute_tests
+    _set_n_candidates(selection, contender.n_candidates, contender.log_candidates)
+    contender.log_candidates = selection.node.stats.log_feature_candidates
 
 
 cdef void _compute_rank(
@@ -503,7 +507,7 @@ cdef class Challengers(Selection):
         cut.position = 0
         cut.missing_left = False
         if not self.in_second_scan:
-            self.best.n_tests = 1.0
+            self.best.n_candidates = 1.0
             self.best.cut = cut
             self.best.score = -INFINITY     # its cost has no floor
             return
@@ -560,7 +564,7 @@ cdef class Challengers(Selection):
         split.cut = self.incumbent_cut
         if split.feature >= 0:
             best = self.best_of + split.feature
-            _set_n_tests(self, best.n_tests, best.log_tests)
+            _set_n_candidates(self, best.n_candidates, best.log_candidates)
         for j in range(MAX_STORED_COMPETITORS + 1):
             if n == MAX_STORED_COMPETITORS or self.floors[j].feature < 0:
                 break
@@ -689,7 +693,7 @@ cdef class SummedEvidence(BestSplits):
         if not self.by_bound:
             BestSplits.read_children(self, children)
             return
-        self.best.n_tests = 1.0
+        self.best.n_candidates = 1.0
         self.best.cut.position = 0
         self.node.scale_children(children)
         self.best.score = self.bound_score.outcomes(children.scaled, children.n_outcomes)
@@ -710,7 +714,9 @@ cdef class SummedEvidence(BestSplits):
                 self.best = self.best_of + visited[j]
                 _add_feature(self)
         # the average over the features that have candidates
-        self.evidence.log_evidence = self.total - log(<float64_t> self.node.stats.n_varying)
+        self.evidence.log_evidence = self.total - log(
+            <float64_t> self.node.stats.n_candidate_features
+        )
         if not self.evidence.chooses:
             self.by_bound = False
             self.sums = False
@@ -749,19 +755,19 @@ cdef class TestedFeatures(BestSplits):
         self.test.n_tested = 0
 
     cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
-        cdef intp_t n_tests = BestSplits.examine(self, feature, candidates)
-        if n_tests == 0:
+        cdef intp_t n_candidates = BestSplits.examine(self, feature, candidates)
+        if n_candidates == 0:
             return 0
         self.best.log_evidence = _test_feature(self, feature, candidates)
         if self.best.log_evidence == self.best.log_evidence:
             self.test.n_tested += 1
         else:
             self.best.score = INFINITY
-            self.best.n_tests = 0.0
-        return n_tests
+            self.best.n_candidates = 0.0
+        return n_candidates
 
     cdef void read_children(self, const Children* children) noexcept nogil:
-        self.best.n_tests = 1.0
+        self.best.n_candidates = 1.0
         self.best.cut.position = 0
         self.node.scale_children(children)
         self.best.score = self.bound_score.outcomes(children.scaled, children.n_outcomes)
@@ -820,11 +826,11 @@ cdef void _add_evidence(SummedEvidence selection, Scan scan) noexcept nogil:
 
 cdef void _add_feature(SummedEvidence selection) noexcept nogil:
     # Average over the candidates of the feature examined last, if it has any.
-    if selection.best.n_tests > 0.0:
+    if selection.best.n_candidates > 0.0:
         selection.total = _log_add(
             selection.total, selection.best.log_evidence - (
-                log(selection.best.n_tests) if selection.best.log_tests < 0.0
-                else selection.best.log_tests
+                log(selection.best.n_candidates) if selection.best.log_candidates < 0.0
+                else selection.best.log_candidates
             )
         )
 

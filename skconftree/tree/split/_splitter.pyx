@@ -20,7 +20,7 @@ from skconftree.utils._lanes cimport LANES
 from skconftree.utils._sorting cimport insert_keys
 
 # Sets of the categories of one feature are counted up to here, see CategorySets.
-cdef float64_t MAX_TESTS = ldexp(1.0, 1000)
+cdef float64_t MAX_CANDIDATES = ldexp(1.0, 1000)
 
 cdef enum:
     MAX_CLASSES = 256      # the sum of approximate values is within GAIN_ERROR
@@ -154,7 +154,7 @@ cdef class Splitter:
         self.candidates = CandidateSplits(source, self.selection)
         self.candidates.sets.concave = criterion.concave and not self.selection.own_scale
         self.candidates.sets.skips_scattered = (
-            kind is BestSplits and bound is not None and bound.ranks_attributes
+            kind is BestSplits and bound is not None and bound.ranks_features
         )
         self.precheck = Precheck(source, criterion, bound)
         self.contingency = Contingency(exact=False)
@@ -185,11 +185,12 @@ cdef class Splitter:
         ):
             return split
         self._visit_features()
-        if self.node.stats.n_tests == 0.0:
+        if self.node.stats.n_candidates == 0.0:
             split.reason = _reason_without_candidates(self)
             return split
         split.evidence.by_chance.n_candidates = (
-            self.node.stats.n_tests if self.node.stats.n_tests < MAX_TESTS else INFINITY
+            self.node.stats.n_candidates if self.node.stats.n_candidates < MAX_CANDIDATES
+            else INFINITY
         )
         split.evidence.runner_up_score = INFINITY
         split.evidence.runner_up_feature = -1
@@ -249,8 +250,8 @@ cdef class Splitter:
         cdef NodeRecord* record = self.node.record
         cdef int32_t* features = record.features
         cdef bint samples_features = self.samples_features
-        cdef intp_t n_drawn = 0, n_retained = 0, n_varying = 0, n_tested = 0
-        cdef float64_t n_tests = 0.0
+        cdef intp_t n_drawn = 0, n_retained = 0, n_varying = 0, n_candidate_features = 0
+        cdef float64_t n_candidates = 0.0
         cdef intp_t j
         cdef int32_t feature
         self.n_visited = 0
@@ -263,7 +264,7 @@ cdef class Splitter:
             self.source.prepare_features(features, n_drawn)
         for j in range(record.n_features):
             if samples_features:
-                if n_varying >= self.max_features and n_tests > 0.0:
+                if n_varying >= self.max_features and n_candidates > 0.0:
                     features[n_retained] = features[j]
                     n_retained += 1
                     continue
@@ -273,8 +274,8 @@ cdef class Splitter:
             if self._examine(j, feature) == 0:
                 continue
             n_varying += 1
-            n_tests += self.selection.best.n_tests
-            n_tested += self.selection.best.n_tests > 0.0
+            n_candidates += self.selection.best.n_candidates
+            n_candidate_features += self.selection.best.n_candidates > 0.0
             features[n_retained] = feature
             n_retained += 1
             self.visited[self.n_visited] = feature
@@ -283,11 +284,11 @@ cdef class Splitter:
         record.n_features = n_retained
         if samples_features:
             insert_keys(self.visited, self.n_visited, self.n_visited * self.n_visited)
-            n_tests = 0.0
+            n_candidates = 0.0
             for j in range(self.n_visited):
-                n_tests += self.selection.best_of[self.visited[j]].n_tests
-        self.node.stats.n_tests = n_tests
-        self.node.stats.n_varying = n_tested
+                n_candidates += self.selection.best_of[self.visited[j]].n_candidates
+        self.node.stats.n_candidates = n_candidates
+        self.node.stats.n_candidate_features = n_candidate_features
 
     cdef intp_t _examine(self, intp_t j, int32_t feature) noexcept nogil:
         return self.selection.examine(feature, self.candidates)

@@ -24,7 +24,7 @@ from skconftree.ensemble.forest import _streaming
 from skconftree.tables._partial_fit import Call
 from skconftree.tree._classes import tree_of_model
 from skconftree.tree._growth import make_stream_model
-from skconftree.tree._parameters import resolve_statement
+from skconftree.tree._parameters import resolve_split_rule
 
 CLASSES = [0, 1, 2]
 KINDS = {
@@ -165,7 +165,7 @@ def alone_as_in_a_forest(tree):
     """A tree that draws the features of a leaf for its life, before its first row."""
     model = tree._model
     call = Call(Rows(None, True, model.schema), None, model.classes)
-    statement = resolve_statement(tree.bound, tree.criterion, tree.delta, "Tree")
+    statement = resolve_split_rule(tree.bound, tree.criterion, tree.delta, "Tree")
     start = make_stream_model(tree, None, call, statement, in_forest=True)
     return tree_of_model(start, tree.get_params())
 
