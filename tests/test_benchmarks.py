@@ -401,6 +401,34 @@ def test_the_pool_of_ec2_is_the_estimator_without_moves(monkeypatch):
     )
 
 
+def test_lazy_evaluation_of_the_pool_scores_what_may_be_best(monkeypatch):
+    """The first labels all rows; then as many as the stale scores let through."""
+    with benchmarks_on_path(monkeypatch):
+        from papers.paper_d_ec2 import Pool, cloud_of
+    X, y = make_diced(60, random_state=1)
+    X = 2.0 * np.asarray(X, dtype=float)
+    model = cloud_of(SimpleNamespace(particles=50, prior="normal"), X, 0)
+    left = np.arange(60)
+    for factor, n_scored in ((None, None), (1.0, None), (100.0, 59), (0.0, 16)):
+        pool = Pool(model, X, np.random.default_rng(0))
+        first = pool.likely(left, factor)
+        scores = pool.edges_cut(pool.drawn)
+        assert scores[first] == scores.max()
+        np.testing.assert_allclose(pool.scores, scores, rtol=1e-6)
+        pool.weigh(first, y[first])
+        kept = pool.drawn.sum()
+        others = np.delete(left, first)
+        chosen = pool.likely(others, factor)
+        stale = scores * (kept if factor is None else factor)
+        new = pool.edges_cut(pool.drawn)
+        scored = others[~np.isclose(pool.scores[others], stale[others], rtol=1e-6)]
+        if n_scored is not None:
+            assert len(scored) == n_scored
+        assert new[chosen] == pytest.approx(new[scored].max())
+        rest = np.setdiff1d(others, scored)
+        assert np.all(stale[rest] <= new[chosen] * (1 + 1e-6))
+
+
 def test_errors_on_the_way_are_those_after_so_many_labels(monkeypatch):
     with benchmarks_on_path(monkeypatch):
         from papers.paper_d_oasis import LOOKS, offline, standard

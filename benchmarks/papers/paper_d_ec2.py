@@ -7,9 +7,8 @@ The parts, all from a cloud of planes that stays (algorithm 4.4):
 
 - ``family``: wrong rows of a whole table after 50 labels, and CPU seconds of the
   queries.
-- ``particles``: errors with 10,000 particles, as in the thesis, and with 1,000, at
-  random, by EC2 and by pure EC2 (figures 4.17 to 4.20); `paper_d_oasis` has the scores
-  ``"oasis"`` and ``"uc"`` with as many. Margins of the planes are kept.
+- ``particles``: errors with 10,000 particles, as in the thesis, and with 1,000, of the
+  members without clusters (figures 4.17 to 4.20). Margins of the planes are kept.
 - ``curves``: the family on the way there, of fewer runs (figures 4.17 to 4.22).
 - ``done``: where the stopping rule of EC2 trees stops label queries, at planted label
   noise, and the errors there and after a hundred labels.
@@ -65,10 +64,20 @@ FAMILY = {  # settings, and what the thesis found
     "EC2 f, factor 0": ({"lazy": True, "stale_factor": 0.0}, ""),
 }
 PUBLISHED = "published: 100 runs, 10,000 particles"
-WAYS = {"random": "at random", "ec2": "EC2", "ec2 p": "EC2 p"}  # of `Pool`
-RUNS = {"family": 100, "particles": 20, "curves": 20, "done": 20, "speed": 5}
+WAYS = {  # of `Pool`
+    "random": "at random",
+    "ec2": "EC2",
+    "ec2 f": "EC2 f",
+    "ec2 p": "EC2 p, also f, p",
+    "ec2 p, again": "EC2 p, drawn again",
+    "ec2 f, 1": "EC2 f, stale scores as they are",
+    "ec2 f, 0": "EC2 f, factor 0",
+}
+FACTORS = {"ec2 f": None, "ec2 f, 1": 1.0, "ec2 f, 0": 0.0}  # None: as published
+RUNS = {"family": 100, "particles": 100, "curves": 20, "done": 20, "speed": 5}
 SCORES = ("at random", '`"gbs"`', '`"margin"`, which is UC', "EC2")
 FASTER = ("EC2 f", "EC2 c", "EC2 f, c", "EC2 f, p", "EC2 f, c, p")
+LOG_ENDS = np.log(np.float32([0.1, 0.8]))  # of the likelihood
 NOISES = (0.01, 0.05, 0.1, 0.2)
 
 
@@ -182,19 +191,20 @@ class Pool:
         self.log_weights = np.log(model.weights_[0])
         self.rng = rng
         self.drawn = self.draw()
+        self.scores = np.full(len(X), np.inf)  # of earlier labels, for lazy evaluation
 
-    def log_likelihood(self, margins, sign):
-        """Logarithm of the likelihood of a label, 1 or -1."""
-        low, high = np.float32(np.log(0.1)), np.float32(np.log(0.8))
-        middle = (low + high) / 2
-        return np.clip(middle + sign * (middle - low) * margins, low, high)
+    def log_likelihood(self, margins):
+        """Logarithm of the likelihood of the label 1; takes the place of margins."""
+        low, high = LOG_ENDS
+        margins *= (high - low) / 2
+        margins += (low + high) / 2
+        return np.clip(margins, low, high, out=margins)
 
     def weigh(self, i, label):
         """Learn the label of row i; planes drawn before that are wrong are removed."""
-        sign = 2 * label - 1
-        self.log_weights = self.log_weights + self.log_likelihood(
-            self.margins[:, i], sign
-        )
+        likelihood = self.log_likelihood(self.margins[:, i].copy())
+        # the product of the likelihoods of both labels is the same everywhere
+        self.log_weights += likelihood if label else sum(LOG_ENDS) - likelihood
         self.drawn = np.where(self.above[:, i] == label, self.drawn, 0.0)
 
     def weights(self):
@@ -206,12 +216,11 @@ class Pool:
         """Predict all rows, by the planes that have a weight."""
         weights = self.weights()
         kept = weights > 1e-5 / len(weights)
-        odds = [
-            weights[kept].astype(np.float32)
-            @ np.exp(self.log_likelihood(self.margins[kept], sign))
-            for sign in (-1, 1)
-        ]
-        return (odds[1] > odds[0]).astype(int)
+        weights = weights[kept].astype(np.float32)
+        likelihood = np.exp(self.log_likelihood(self.margins[kept]))
+        positive = weights @ likelihood
+        negative = weights @ np.divide(np.exp(sum(LOG_ENDS)), likelihood)
+        return (positive > negative).astype(int)
 
     def draw(self):
         """Draw planes by weight; share of each among those that are drawn."""
@@ -221,13 +230,16 @@ class Pool:
         drawn = np.searchsorted(weights, places, side="right")
         return np.bincount(drawn, minlength=n) / n
 
-    def edges_cut(self, drawn):
+    def edges_cut(self, drawn, rows=None):
         """Weight of edges that the label of each row is expected to cut."""
         kept = np.flatnonzero(drawn)
         share = drawn[kept]
-        above = self.above if 2 * len(kept) > len(drawn) else self.above[kept]
-        if len(above) == len(drawn):
-            share = drawn
+        if rows is not None:
+            above = self.above[np.ix_(kept, rows)]
+        elif 2 * len(kept) > len(drawn):
+            above, share = self.above, drawn
+        else:
+            above = self.above[kept]
         squares, total = share**2, share.sum()
         one = share.astype(np.float32) @ above
         within = squares.astype(np.float32) @ above
@@ -237,11 +249,40 @@ class Pool:
 
     def best(self, way, left):
         """Next row, among those that are left."""
-        if way == "ec2":
+        left = np.flatnonzero(left)
+        if way in FACTORS:
+            return self.likely(left, FACTORS[way])
+        exhausted = np.count_nonzero(self.drawn) < 2
+        if way == "ec2" or (exhausted and way == "ec2 p, again"):
             self.drawn = self.draw()
-        if way == "random" or np.count_nonzero(self.drawn) < 2:
-            return self.rng.choice(np.flatnonzero(left))
-        return np.flatnonzero(left)[self.edges_cut(self.drawn)[left].argmax()]
+            exhausted = np.count_nonzero(self.drawn) < 2
+        if way == "random" or exhausted:
+            return self.rng.choice(left)
+        return left[self.edges_cut(self.drawn)[left].argmax()]
+
+    def likely(self, left, factor):
+        """Next row by lazy evaluation.
+
+        Rows are scored in the order of their old scores times a factor, until none left
+        had more than the best has now. Without a factor it is the share of the planes
+        drawn for the last label that agree with it.
+        """
+        stale = self.scores[left]
+        known = np.isfinite(stale)
+        stale[known] *= self.drawn.sum() if factor is None else factor
+        self.scores[left] = stale
+        self.drawn = self.draw()
+        order = np.lexsort((self.rng.random(len(left)), -stale))
+        best, n, size = -1.0, 0, max(16, np.count_nonzero(~known))
+        while n < len(left) and best < stale[order[n]]:
+            rows = left[order[n : n + size]]
+            self.scores[rows] = self.edges_cut(self.drawn, rows)
+            best = max(best, self.scores[rows].max())
+            n, size = n + size, 2 * size
+        scored = left[order[:n]]
+        if best <= 0.0:
+            return self.rng.choice(left)
+        return scored[self.scores[scored].argmax()]
 
 
 def pool_errors(options, X, y, way, looks, seed):
