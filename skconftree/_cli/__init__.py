@@ -8,7 +8,7 @@ import threading
 
 from skconftree import __version__
 
-from ._options import COMMANDS, TABLES, did_you_mean, later, make_parser
+from ._options import COMMANDS, TABLES, did_you_mean, lazy_function, make_parser
 from ._text import UserError, abandon_output, printable, standard_output, warn
 
 BROKEN_PIPE = 128 + 13  # exit code of a program that SIGPIPE ended, as in a shell
@@ -19,7 +19,7 @@ def main(argv=None):
     """Run the console script and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if not argv:
-        return _run_command(later("_welcome", "run_welcome"), None)
+        return _run_command(lazy_function("_welcome", "run_welcome"), None)
     argv = _add_command(argv)
     parser = make_parser(__version__)
     if argv[0] not in COMMANDS and not argv[0].startswith("-"):

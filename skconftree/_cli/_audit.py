@@ -1,4 +1,8 @@
-"""``skconftree audit``: test the splits of a saved tree on new labeled rows."""
+"""``skconftree audit``: test the splits of a saved tree on new labeled rows.
+
+The *level of evidence* of a split is that of its training rows, from overwhelming to
+none. The *verdict* of the audit is based on the new rows.
+"""
 
 import warnings
 from collections import Counter

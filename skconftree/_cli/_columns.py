@@ -22,7 +22,7 @@ N_INFERENCE_ROWS = 1000  # rows from which column types are inferred
 MAX_UNPARSEABLE = 0.1
 # ... and in a stream, the number of them that is always allowed.
 N_UNPARSEABLE_ALLOWED = 100
-SMALL_N_CATEGORIES = 10  # so few categories may have one row each
+SMALL_N_CATEGORIES = 10  # with at most so many categories, each may have a single row
 MIN_IDS = 50  # number of rows from which distinct values suggest IDs
 MANY_IDS = 100  # more values than this, all different and unsorted, may be IDs
 
@@ -120,7 +120,7 @@ def _from_date_parts(order, text):
 
 
 class Reading(NamedTuple):
-    """A parser of texts to numbers; `parse` raises ValueError for other texts."""
+    """How texts are parsed to numbers; `parse` raises ValueError for other texts."""
 
     name: str
     parse: Callable[[str], float]
@@ -182,7 +182,7 @@ def as_date(kind):
 
 
 def with_decimal(reading, decimal):
-    """Return a reading, with another decimal sign if it is a reading of numbers."""
+    """Return a reading of numbers with another decimal sign; others do not change."""
     if decimal is None or reading not in DECIMALS.values():
         return reading
     return DECIMALS[decimal]
@@ -265,11 +265,11 @@ def infer_column(texts, comma_first=False, dates=None, name=None, decimal=None):
     the order that fits is used if only one does. `decimal`: a key of DECIMALS, which is
     preferred if the column can be parsed with it.
     """
-    known, plain = _known(texts)
-    column = _infer_numbers(known, plain, comma_first, decimal, dates)
+    known, floats = _known(texts)
+    column = _infer_numbers(known, floats, comma_first, decimal, dates)
     if column is None:
         column = _infer_others(known, dates, name)
-    elif plain is not None and _are_codes(known):
+    elif floats is not None and _are_codes(known):
         example = next(text for text in known if text.strip().startswith("0"))
         override = "" if name is None else f"; --numeric {name} reads them as numbers"
         column = column._replace(
@@ -279,8 +279,8 @@ def infer_column(texts, comma_first=False, dates=None, name=None, decimal=None):
                 f"{example!r}, are read as codes, that is, as categories{override}"
             ],
         )
-    elif plain is not None and not column.notes:
-        column = column._replace(notes=_id_notes(known, plain, len(texts)))
+    elif floats is not None and not column.notes:
+        column = column._replace(notes=_id_notes(known, floats, len(texts)))
     if column.reading is None and len(texts) >= MIN_IDS:
         column = column._replace(
             identifies_rows=identifies_rows([text.strip() for text in known])
@@ -293,7 +293,7 @@ def infer_column(texts, comma_first=False, dates=None, name=None, decimal=None):
 
 
 def _known(texts):
-    """Return the texts that are not missing, and their floats if all can be parsed."""
+    """Return the texts that are not missing, and their floats if all have one."""
     known = [text for text in texts if not is_missing(text)]
     try:
         return known, np.array(known, dtype=np.float64)
@@ -301,9 +301,9 @@ def _known(texts):
         return known, None
 
 
-def _decimal_sign(known, plain):
+def _decimal_sign(known, floats):
     """Return the decimal sign that a column requires; None if both are possible."""
-    if plain is not None:
+    if floats is not None:
         dotted = any("." in text for text in known)
         return "." if dotted and not _are_grouped(known, 0.0) else None
     n_point, n_comma = (_parsed(known, reading)[0] for reading in (POINT, COMMA))
@@ -328,17 +328,17 @@ def _are_grouped(texts, max_unparseable=MAX_UNPARSEABLE):
     return True
 
 
-def _infer_numbers(known, plain, comma_first, decimal, dates):
+def _infer_numbers(known, floats, comma_first, decimal, dates):
     """Infer the type of a column of numbers or dates; None if it is neither."""
     if decimal is None:
-        sign = _decimal_sign(known, plain) if comma_first or plain is None else "."
+        sign = _decimal_sign(known, floats) if comma_first or floats is None else "."
         numbers = DECIMALS[sign or ("," if comma_first else ".")]
-        return _infer_with(numbers, known, plain, dates, comma_first, True)
+        return _infer_with(numbers, known, floats, dates, comma_first, True)
     numbers = DECIMALS[decimal]
-    if _can_be(known, plain, numbers):
-        return _infer_with(numbers, known, plain, dates)
+    if _can_be(known, floats, numbers):
+        return _infer_with(numbers, known, floats, dates)
     (other,) = (reading for reading in DECIMALS.values() if reading is not numbers)
-    column = _infer_with(other, known, plain, dates)
+    column = _infer_with(other, known, floats, dates)
     if column is None or column.reading is not other:
         return column
     text = known[min(_readable(known, other) - _readable(known, numbers))]
@@ -349,10 +349,13 @@ def _infer_numbers(known, plain, comma_first, decimal, dates):
     return column._replace(notes=[note])
 
 
-def _infer_with(numbers, known, plain, dates, comma_first=False, override=False):
-    """Infer a column for a reading of numbers; `override` adds a hint to the note."""
+def _infer_with(numbers, known, floats, dates, comma_first=False, override=False):
+    """Infer the type of a column whose numbers are parsed by the reading `numbers`.
+
+    `override` adds the option that changes the result to the note.
+    """
     dotted = any("." in text for text in known)
-    if plain is not None and (numbers is POINT or not dotted):
+    if floats is not None and (numbers is POINT or not dotted):
         return _infer_plain_numbers(known, numbers, comma_first)
     order = (numbers, DATE) if dates is None else (numbers, DATE, DATES[dates])
     parsed = [(*_parsed(known, reading), reading) for reading in order]
@@ -380,8 +383,8 @@ def _infer_plain_numbers(known, reading, comma_first):
     return ColumnType(reading, notes, numbers=reading, ambiguous=ambiguous)
 
 
-def _can_be(known, plain, reading):
-    if plain is not None and reading is POINT:
+def _can_be(known, floats, reading):
+    if floats is not None and reading is POINT:
         return True
     return _parsed(known, reading)[0] <= MAX_UNPARSEABLE * len(known)
 
@@ -512,7 +515,9 @@ def identifies_rows(categories):
     return len(counts) > SMALL_N_CATEGORIES and 2 * n_singletons > len(categories)
 
 
-def unparseable_note(name, texts, n_unparseable, reading=None, *, settled=False):
+def unparseable_note(
+    name, texts, n_unparseable, reading=None, *, types_are_fixed=False
+):
     """Describe values of a numeric column that are not numbers."""
     examples = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
     values = (
@@ -524,7 +529,9 @@ def unparseable_note(name, texts, n_unparseable, reading=None, *, settled=False)
     sign = other_decimal(texts, reading)
     if sign is not None:
         note += f"; --decimal {sign} reads {texts[0]!r} as a number"
-    return note if settled else f"{note}; --nominal {name} makes categories of all"
+    return (
+        note if types_are_fixed else f"{note}; --nominal {name} makes categories of all"
+    )
 
 
 def other_decimal(texts, reading):
@@ -656,12 +663,12 @@ SHARE = "probability of "
 LABELED_BY, LABELED_AT = "labeled by", "labeled at"
 
 
-def own_name(name, taken):
+def added_name(name, taken):
     """Return the name of an added column that differs from those of the table."""
     return f"{name}{OWN_SUFFIX}" if name in taken else name
 
 
-def own_columns(header, target=None):
+def written_columns(header, target=None):
     """Recognize columns that `skconftree label` or `predict` wrote, by their names.
 
     ``label`` writes *predicted*, *probability of A*, ..., *labeled by*, *labeled at*;
@@ -670,36 +677,36 @@ def own_columns(header, target=None):
     """
     columns = []
     for index, name in enumerate(header):
-        bare = name.removesuffix(OWN_SUFFIX)
+        base = name.removesuffix(OWN_SUFFIX)
         end = index + 1
         while end < len(header) and header[end].startswith(SHARE):
             end += 1
-        is_ours = bare == PREDICTED or (
-            bare.startswith(f"{PREDICTED} ") and bare[len(PREDICTED) + 1 :] in header
+        is_added = base == PREDICTED or (
+            base.startswith(f"{PREDICTED} ") and base[len(PREDICTED) + 1 :] in header
         )
         shares = header[index + 1 : end]
         next_names = [n.removesuffix(OWN_SUFFIX) for n in header[end : end + 2]]
-        if not is_ours and name != target:
+        if not is_added and name != target:
             continue
-        if len(shares) >= 2 and (is_ours or end == len(header)):
-            columns += [name, *shares] if is_ours else shares
-            if is_ours and next_names == [LABELED_BY, LABELED_AT]:
+        if len(shares) >= 2 and (is_added or end == len(header)):
+            columns += [name, *shares] if is_added else shares
+            if is_added and next_names == [LABELED_BY, LABELED_AT]:
                 columns += header[end : end + 2]
         elif header[index + 1 :] == ["probability"]:
-            columns += [name, "probability"] if is_ours else ["probability"]
+            columns += [name, "probability"] if is_added else ["probability"]
     return [name for name in dict.fromkeys(columns) if name != target]
 
 
 def excluded_columns(stream, dropped=()):
-    """Return the columns that a command wrote, except those that are dropped."""
+    """Return the columns that skconftree wrote, except those that are dropped."""
     target = next((name for name in stream.header if name not in stream.features), None)
-    own = own_columns(stream.header, target)
-    if own and all(name in own for name in stream.features):
+    written = written_columns(stream.header, target)
+    if written and all(name in written for name in stream.features):
         raise UserError(
             f"{stream.path} has no features: all columns except the target {target!r} "
             "were written by `skconftree label` or `predict`"
         )
-    return [name for name in own if name not in dropped]
+    return [name for name in written if name not in dropped]
 
 
 def excluded_notes(names):

@@ -1,4 +1,7 @@
-"""Functions shared by the commands."""
+"""Functions shared by the commands.
+
+A *bound* is the rule that accepts or rejects a candidate split.
+"""
 
 import ast
 import math
@@ -26,8 +29,9 @@ MISSING = {
     *("n.a.", "n. a.", "k.a.", "k. a.", "keine angabe", "n.d.", "n/d"),
 }
 MISSING_CATEGORY = MISSING - {"none"}  # "none" can be a category
-# Parameters of the tree that are objects with parameters: public classes, names.
-PLUG_INS = {
+# Parameters of the tree that are estimators with parameters of their own: the module of
+# their classes, and the names that the tree accepts for them.
+NESTED_ESTIMATORS = {
     "bound": (skconftree.bounds, BOUNDS),
     "pruning": (skconftree.tree, PRUNINGS),
 }
@@ -148,26 +152,27 @@ def make_tree(settings, **more):
     """Create a tree from `tree_settings` and further parameters."""
     parameters = {name: value for name, value in settings.items() if "__" not in name}
     for nested, value in settings.items():
-        owner, nests, name = nested.partition("__")
-        if nests:
-            plug_in = _plug_in(owner, parameters, nested)
-            known = sorted(plug_in.get_params())
+        owner, separator, name = nested.partition("__")
+        if separator:
+            estimator = _nested_estimator(owner, parameters, nested)
+            known = sorted(estimator.get_params())
             if name not in known:
                 raise UserError(
-                    f"--set {nested}: {type(plug_in).__name__} has the parameters "
+                    f"--set {nested}: {type(estimator).__name__} has the parameters "
                     f"{', '.join(known)}.{did_you_mean(name, known)}"
                 )
-            parameters[owner] = plug_in.set_params(**{name: value})
+            parameters[owner] = estimator.set_params(**{name: value})
     return ConfidenceTreeClassifier(**parameters, **more)
 
 
-def _plug_in(owner, parameters, nested):
-    """Return the object of a bound or pruning, creating it from its name if needed."""
-    if owner not in PLUG_INS:
+def _nested_estimator(owner, parameters, nested):
+    """Return a bound or pruning as an object, created from its name if needed."""
+    if owner not in NESTED_ESTIMATORS:
         raise UserError(
-            f"--set {nested}: only {' and '.join(PLUG_INS)} have nested parameters"
+            f"--set {nested}: only {' and '.join(NESTED_ESTIMATORS)} have nested "
+            "parameters"
         )
-    module, names = PLUG_INS[owner]
+    module, names = NESTED_ESTIMATORS[owner]
     value = parameters.get(owner, ConfidenceTreeClassifier().get_params()[owner])
     if isinstance(value, BaseEstimator):
         return value
@@ -250,7 +255,10 @@ def with_columns(tree, names):
 
 
 def with_dates(tree, kinds):
-    """Return a copy of the tree with columns of dates marked; see `date_types`."""
+    """Return a copy of the tree that prints columns of dates as dates.
+
+    `kinds` is the result of `date_types` of `_columns`.
+    """
     return tree if kinds is None else _with_schema(tree, dates=kinds)
 
 
@@ -267,12 +275,15 @@ def with_feature_names(tree, names):
 
 
 def _with_schema(tree, **changes):
-    state, made = tree.__getstate__(), type(tree)()
+    # Returns a copy of a tree with other metadata of its columns.
+    state, copy = tree.__getstate__(), type(tree)()
     schema = {**state["_model"]["schema"], **changes}
-    made.__setstate__({**state, "_model": {**state["_model"], "schema": schema}})
-    return made
+    copy.__setstate__({**state, "_model": {**state["_model"], "schema": schema}})
+    return copy
 
 
+# Levels of evidence of a split: categories of its adjusted p-value, or "distilled" in a
+# surrogate tree.
 LEVELS = ("overwhelming", "strong", "weak", "none", "distilled")
 MAX_LEAVES = 200  # of a tree that is printed completely
 MAX_PRINTED_LEVELS = 5
@@ -287,11 +298,11 @@ def tree_lines(
     full_tree_hint="",
     audit=None,
 ):
-    """Format a tree; weak splits are folded unless verbose.
+    """Format a tree, or only the upper levels of a large one.
 
-    Of a large tree, only the upper levels are shown. `unfold_option` is the option that
-    shows folded splits. `full_tree_hint` names the options that write a large tree
-    completely.
+    Unless verbose, subtrees without strong splits are folded, that is, shown as one
+    line. `unfold_option` is the option that shows them. `full_tree_hint` names the
+    options that write a large tree completely. `audit` is a result of `audit_splits`.
     """
     n_leaves = tree.get_n_leaves()
     if n_leaves == 1:

@@ -93,8 +93,9 @@ def _lock(path, model):
         os.close(file)
 
 
-STANDARD = "-"  # input or output
-READ = ("model", "data", "test")  # names of options
+STANDARD = "-"  # standard input or output
+# Options whose files are read, and those whose files are written.
+READ = ("model", "data", "test")
 WRITTEN = ("output", "plot", "report", "json", "answers")
 
 

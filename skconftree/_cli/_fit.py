@@ -1,4 +1,7 @@
-"""``skconftree fit``: fit a confidence tree to a table and compare it with CART."""
+"""``skconftree fit``: fit a confidence tree to a table and compare it with CART.
+
+Nodes are the rows of `tree.node_table`, whose documentation describes their fields.
+"""
 
 import os
 import textwrap
@@ -103,7 +106,7 @@ def _run_fit(options, progress):
         _save_tree(tree, table.feature_names, table.readings, table.dialect, options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
-    base = majority(table.y)
+    baseline = majority(table.y)  # frequency, log loss, class
     nodes = node_table(tree, **names)
     # All files are written before printing, because the reader of a pipe may close it.
     at_once = options.report is None and options.json is None
@@ -112,7 +115,7 @@ def _run_fit(options, progress):
         # printed before the baselines, which take longer
         classes = class_figures(table.y, predicted)
         progress.clear()
-        lines = headline(results, base, classes, nodes)
+        lines = headline(results, baseline, classes, nodes)
         say(f"{summary(table)}\n\n{_wrapped(lines)}")
 
     test = None
@@ -134,19 +137,22 @@ def _run_fit(options, progress):
     classes = class_figures(table.y, predicted)
     groups = calibration(confidence, predicted == table.y)
     comments = remarks(results, unfinished, options, baselines, table.nominal)
-    sentences = [*headline(results, base, classes, nodes), *baselines_lines(results)]
+    sentences = [
+        *headline(results, baseline, classes, nodes),
+        *baselines_lines(results),
+    ]
     if options.report is not None:
         # a report that is shared must not contain local paths
-        bare = table._replace(name=os.path.basename(table.name))
+        named = table._replace(name=os.path.basename(table.name))
         content = {
             "sentences": sentences,
-            "about": summary(bare).replace("\n", "; "),
+            "about": summary(named).replace("\n", "; "),
             "tested": f"{options.folds}-fold cross-validation",
             "classes": classes,
             "test": test and {"name": options.test, **test},
             "calibration": groups,
             "results": results,
-            "base": base,
+            "baseline": baseline,
             "remarks": comments,
             "notes": notes,
             "settings": with_feature_names(tree, table.feature_names),
@@ -172,7 +178,11 @@ def _run_fit(options, progress):
             },
         }
         report["cross_validation_not_finished"] = unfinished
-        report["majority"] = {"share": base[0], "class": base[2], "log_loss": base[1]}
+        report["majority"] = {
+            "share": baseline[0],
+            "class": baseline[2],
+            "log_loss": baseline[1],
+        }
         report["classes"] = as_json(classes)
         if test is not None:
             report["test"] = as_json(test)
@@ -185,7 +195,9 @@ def _run_fit(options, progress):
             say(_wrapped(compared))
         parts = [
             section("Tree", tree_text(tree, names, options)),
-            *tables(results, base, classes, unfinished, options, baselines, comments),
+            *tables(
+                results, baseline, classes, unfinished, options, baselines, comments
+            ),
             section("Feature importance", importance_table(tree, names)),
             section("Calibration", calibration_table(groups)),
         ]
@@ -299,12 +311,12 @@ def section(heading, text):
     return f"{heading}\n{'-' * len(heading)}\n{text}"
 
 
-def tables(results, base, classes, unfinished, options, baselines, comments):
+def tables(results, baseline, classes, unfinished, options, baselines, comments):
     """Yield the sections of cross-validation and confusion matrix."""
     searched = " (of pruned CART including the search)"
     searched = searched if baselines == "all" and not unfinished else ""
     text = [
-        aligned(results_rows(results, base)),
+        aligned(results_rows(results, baseline)),
         "",
         f"Means over {options.folds} folds. SE: standard error of the accuracy, in "
         f"points.\nFit time: CPU time{searched}.",
@@ -384,7 +396,7 @@ def tree_nodes(tree, names):
                     for name, value in row.evidence.applying().items()
                 },
             }
-            if row.keeps_unknown:
+            if row.keeps_unknown:  # a split on categories
                 described["categories"] = [branch.categories for branch in row.branches]
             elif row.missing_seen:
                 (described["missing"],) = (
@@ -394,6 +406,7 @@ def tree_nodes(tree, names):
     return nodes
 
 
+# `--in-parts` fits a file larger than memory in chunks.
 BINS = 255
 # Options that need the table in memory, or another reader of texts.
 UNSUPPORTED_OPTIONS = (
@@ -450,7 +463,7 @@ def _fit(tree, options):
             f"all rows of {options.data} have the class {tree.classes_[0]}; a tree "
             "needs at least two classes"
         )
-    return [*excluded_notes(stream.own), *notes, *(str(w.message) for w in caught)]
+    return [*excluded_notes(stream.excluded), *notes, *(str(w.message) for w in caught)]
 
 
 def _finish(tree, options):

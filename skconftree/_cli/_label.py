@@ -23,17 +23,17 @@ from ._columns import (
     MAX_UNPARSEABLE,
     PREDICTED,
     SHARE,
+    added_name,
     as_date,
     changed_by_sign,
     date_types,
     excluded_notes,
     identifies_rows,
-    own_columns,
-    own_name,
     read_numbers,
     sign_note,
     unparseable_note,
     with_times,
+    written_columns,
 )
 from ._common import check_number_of_classes, is_missing, typed_labels
 from ._files import STANDARD, check_files, write_text
@@ -54,7 +54,7 @@ class Pool(NamedTuple):
     target: str
     shown: dict  # texts of each column except the target, by name
     nominal: list[int]  # indices of the nominal columns
-    columns: list | None  # names and number formats of X; None if X is sparse
+    columns: list | None  # pairs of `_column_formats`; None if X is sparse
     notes: list[str]
 
 
@@ -62,7 +62,7 @@ def read_pool(options):
     """Read a table whose target column may be missing or incomplete."""
     columns, types, notes = _texts(options)
     target = options.target
-    own = own_columns(list(columns), target)
+    own = written_columns(list(columns), target)
     columns = {name: texts for name, texts in columns.items() if name not in own}
     label_texts = columns.pop(target, None)
     if not columns:
@@ -86,8 +86,8 @@ def read_pool(options):
             reading = None
         else:
             notes += [f"column {name!r}: {note}" for note in column.notes]
-            is_settled = options.decimal is not None or column.ambiguous
-            if column.reading is COMMA and not is_settled:
+            is_specified = options.decimal is not None or column.ambiguous
+            if column.reading is COMMA and not is_specified:
                 # later numbers may depend on the decimal sign
                 if (text := changed_by_sign(texts, COMMA)) is not None:
                     notes.append(f"column {name!r}: {sign_note(text, COMMA)}")
@@ -115,7 +115,7 @@ def read_pool(options):
     nominal = [j for j, reading in enumerate(readings) if reading is None]
     formats = None
     if options.text:
-        X = _words([columns[name] for name in options.text], tables, readings)
+        X = _text_features([columns[name] for name in options.text], tables, readings)
     elif tables:
         X = as_matrix(tables, len(y), readings)
         formats = _column_formats(feature_names, X, readings)
@@ -194,17 +194,17 @@ def _labels(texts, options, n_rows):
 
 
 def _column_formats(names, X, readings):
-    # Returns the names of the columns and their number formats.
-    timed = with_times(X, readings)
+    # Returns pairs of a column name and a function that formats its numbers.
+    with_time = with_times(X, readings)
     return [
         (name, "{:.4g}".format if kind is None else as_date(kind))
         for name, kind in zip(
-            names, date_types(readings, timed) or [None] * len(names), strict=True
+            names, date_types(readings, with_time) or [None] * len(names), strict=True
         )
     ]
 
 
-def _words(texts, tables, readings):
+def _text_features(texts, tables, readings):
     # Combines TF-IDF of texts, one-hot categories and standardized numbers.
     parts = []
     for text in texts:
@@ -224,7 +224,7 @@ def _words(texts, tables, readings):
     return sparse.csr_matrix(sparse.hstack(parts, format="csr"))
 
 
-FORECAST = 20  # number of further labels
+N_FORECAST = 20  # further labels whose benefit is estimated
 
 
 def run_label(options):
@@ -299,7 +299,7 @@ def _finish(session, pool, options):
             except UserError as error:
                 raise UserError(f"{error}; {lines[0].strip()}") from error
             progress.update("estimating the benefit of more labels")
-            forecast = session.forecast(FORECAST)
+            forecast = session.forecast(N_FORECAST)
         contents = " and predictions" if predicted is not None else ""
         lines.append(
             f"{options.output} has the table with labels{contents}.\n{forecast}"
@@ -323,7 +323,7 @@ def _as_csv(session, pool, predicted, proba):
     answers = {answer["row"]: answer for answer in session.answers()}
     classes = session.learner.classes_.tolist()
     names = [PREDICTED, *(f"{SHARE}{c}" for c in classes), LABELED_BY, LABELED_AT]
-    names = [own_name(name, {*pool.shown, pool.target}) for name in names]
+    names = [added_name(name, {*pool.shown, pool.target}) for name in names]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*pool.shown, pool.target, *names])

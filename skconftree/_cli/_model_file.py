@@ -1,13 +1,13 @@
 """Model files: a model and its position in a stream, saved atomically.
 
-`progress` is a dict of metadata. Those of ``skconftree stream`` contain the number of
-rows read and, as ``run``, the state of the evaluation, to resume the stream.
+`progress` is a dict of metadata. In files of ``skconftree stream``, it contains the
+number of rows read and, as ``run``, the state of the evaluation, to resume the stream.
 
 A file is an archive of arrays in the format of `numpy.savez` and contains no code.
 ``head`` is JSON with the format and metadata that are checked before a model is
-created. ``state`` is JSON with the states of the model and of the evaluation (see
-`utils.to_json`). Their arrays are members ``array_0``, ``array_1`` etc.; ``sha256`` is
-the checksum of all other members.
+created. ``state`` is JSON with the states (pickled attributes) of the model and of the
+evaluation, see `utils.to_json`. Their arrays are members ``array_0``, ``array_1`` etc.;
+``sha256`` is the checksum of all other members.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from ._files import atomic_write
 from ._text import UserError
 
 FORMAT = 4
-OBJECT = "run"  # key of the state of the evaluation in `progress`
+RUN = "run"  # key of the state of the evaluation in `progress`
 CHECKSUM = "sha256"  # member with the checksum
 
 
@@ -33,9 +33,9 @@ def save(path, model, progress, scratch=None):
     """Write model and progress atomically; `scratch` names the temporary file."""
     arrays = []
     state = {"model": to_json(model.__getstate__(), arrays)}
-    state[OBJECT] = to_json(progress.get(OBJECT), arrays)
+    state[RUN] = to_json(progress.get(RUN), arrays)
     metadata = {"format": FORMAT, **progress}
-    metadata.pop(OBJECT, None)
+    metadata.pop(RUN, None)
     members = {"head": _as_json(metadata), "state": _as_json(state)}
     members |= {f"array_{index}": array for index, array in enumerate(arrays)}
     members[CHECKSUM] = np.array(_checksum(members))
@@ -77,10 +77,10 @@ def load(path, check=None):
         model = ConfidenceTreeClassifier()
         model.__setstate__(from_json(state["model"], arrays))
         check_is_fitted(model)
-        run = from_json(state[OBJECT], arrays)
+        run = from_json(state[RUN], arrays)
     except Exception as error:  # an invalid state can fail in many ways
         raise UserError(f"{path} cannot be read: {error}") from error
-    return model, {**metadata, OBJECT: run}
+    return model, {**metadata, RUN: run}
 
 
 def _open_regular(path, flags):
@@ -91,7 +91,7 @@ def _open_regular(path, flags):
     return file
 
 
-def _foreign(path):
+def _invalid_file(path):
     return UserError(
         f"{path} is not a model that this version of `skconftree` has saved, or it is "
         "damaged"
@@ -106,14 +106,14 @@ def _read_members(path, file):
         size = sum(entry.file_size for entry in entries)
         packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
         if packed or size > os.fstat(file.fileno()).st_size:
-            raise _foreign(path)
+            raise _invalid_file(path)
         file.seek(0)
         with np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except (OSError, UserError):
         raise
     except Exception as error:  # a damaged archive can fail in many ways
-        raise _foreign(path) from error
+        raise _invalid_file(path) from error
 
 
 def _checked_metadata(path, members):
@@ -121,7 +121,7 @@ def _checked_metadata(path, members):
         metadata = json.loads(members["head"].tobytes())
         version, digest = metadata["format"], members[CHECKSUM].item()
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _foreign(path) from error
+        raise _invalid_file(path) from error
     if version != FORMAT:
         raise UserError(
             f"{path} cannot be resumed: it has format {version!r}, this version "

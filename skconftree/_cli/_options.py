@@ -25,7 +25,7 @@ BASELINES = {"all": 50_000, "cart": 500_000, "none": float("inf")}
 BUDGET = 60.0  # CPU seconds for the baselines
 ALPHA = 0.05  # family-wise error of an audit
 TABLE = (
-    ".csv, plain or packed as .gz, .bz2 or .xz, with a header; .parquet (needs "
+    ".csv, plain or compressed as .gz, .bz2 or .xz, with a header; .parquet (needs "
     "pyarrow); or - for CSV on standard input"
 )
 COLUMNS = (
@@ -87,7 +87,7 @@ SEED = """
 """
 TREE = f"""
 --bound NAME
-  bound that a split must pass: {", ".join(BOUNDS)}; none for plain CART
+  bound (rule that accepts or rejects a split): {", ".join(BOUNDS)}; none for plain CART
 --delta
   threshold of the bound; smaller is stricter for most
 --criterion NAME
@@ -230,7 +230,7 @@ data POOL
 --target COLUMN
   column with the labels that are known; it may be missing; default: label
 --text A,B,...
-  columns of sentences, whose words become features
+  columns of free text, whose words become features
 --show A,B,...
   columns to show; default: all, or those of --text
 --ignore A,B,...
@@ -238,10 +238,11 @@ data POOL
 --budget N
   total number of labels, including earlier sessions; default: 50
 --stop-risk SHARE
-  stop earlier, when the share of wrong predictions is with confidence at most this,
-  such as 0.05; one question in five is drawn at random for that
+  stop earlier, when the upper confidence limit of the share of wrong predictions is
+  at most this, such as 0.05; to estimate it, one query in five is drawn at random
 --strategy
-  query strategy; those of leaves use a single tree; default: auto
+  query strategy; leaf_risk, leaf_entropy and expected_error use a single tree;
+  default: auto
 --answers FILE
   file of the answers; default: POOL.answers.jsonl
 --annotator NAME
@@ -323,7 +324,7 @@ def at_least(least):
     return number
 
 
-# Keywords of `add_argument` for options, and for those of a single command.
+# Keywords of `add_argument` by option, or by command and option.
 KEYWORDS = {
     "--folds": {"type": at_least(2), "default": 10},
     "--baselines": {"choices": BASELINES},
@@ -366,7 +367,7 @@ def make_parser(version):
         command = commands.add_parser(name, help=summary, description=description)
         for entry in re.split(r"\n+(?=\S)", options.strip()):
             _add_option(command, name, entry)
-        command.set_defaults(run=later(*function.split()))
+        command.set_defaults(run=lazy_function(*function.split()))
     return parser
 
 
@@ -386,8 +387,8 @@ def _add_option(command, command_name, entry):
     command.add_argument(option, **keywords)
 
 
-def later(module, function):
-    """Return a function that imports its module when it is called."""
+def lazy_function(module, function):
+    """Return a function of a module of this package, imported at the first call."""
 
     def run(options):
         loaded = importlib.import_module(f"{__package__}.{module}")

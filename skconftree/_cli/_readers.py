@@ -3,8 +3,9 @@
 A reader reads a table once, from the first row to the last, and never holds all of it.
 It has the attributes `header` (names of all columns), `features` (all columns except
 the target), `n_rows` (number of rows read so far), `fingerprint` (their checksum), and
-the methods of `CsvStream`. The types of the columns must be set in `readings` (None for
-a nominal column) before rows are read; `lookahead` infers them from the table.
+the methods of `CsvStream`. How columns are parsed must be set in `readings` (objects of
+`_columns.Reading`, None for a nominal column) before rows are read; `lookahead` infers
+it from the first rows.
 """
 
 import atexit
@@ -50,7 +51,7 @@ from ._common import MISSING_CATEGORY, is_missing, parse_decimal
 from ._options import did_you_mean
 from ._text import UserError
 
-MAX_COLUMN_CATEGORIES = 4096  # maximum of a nominal column of a tree
+MAX_COLUMN_CATEGORIES = 4096  # maximum of categories per column of a tree
 MAX_NAMES = 30  # listed in an error
 
 
@@ -143,7 +144,7 @@ def missing_header_note(stream, types):
     )
 
 
-def settle_columns(stream, named, numeric=(), *, is_complete=False):
+def set_column_types(stream, named, numeric=(), *, is_complete=False):
     """Set column types by inference and options; return notes on the columns."""
     types = dict(enumerate(stream.lookahead()))
     notes = list(filter(None, [missing_header_note(stream, list(types.values()))]))
@@ -267,15 +268,18 @@ class UnparseableValues:
             f"this column are numbers; start again with {remedy}"
         )
 
-    def notes(self, stream, *, settled=False):
-        """Return notes on unparseable values, with a remedy unless `settled`."""
+    def notes(self, stream, *, types_are_fixed=False):
+        """Return notes on unparseable values.
+
+        They name an option that helps, unless `types_are_fixed` by a model.
+        """
         return [
             unparseable_note(
                 stream.features[index],
                 texts,
                 n,
                 stream.readings[index],
-                settled=settled,
+                types_are_fixed=types_are_fixed,
             )
             for index, (n, texts) in sorted(self._counts.items())
         ]
@@ -313,7 +317,7 @@ class Dialect(NamedTuple):
 
 
 def encoding_of(name, start):
-    """Return the encoding `name` of the user, or that of the byte order mark."""
+    """Return the encoding `name`, or by default that of the byte order mark."""
     bom_encoding = next(
         (encoding for mark, encoding in _MARKS if start.startswith(mark)), None
     )
@@ -456,7 +460,7 @@ class CsvStream:
         self.readings = [POINT] * len(self.features)
         self.dialect = Dialect(delimiter, self._decimal or ".", self._encoding)
         self.late_notes = []  # notes on columns that the first rows did not show
-        self._unsure = set()  # columns read with commas, so far without dots
+        self._ambiguous = set()  # columns read with decimal commas, so far without dots
         self._label = None if target is None else self.header.index(target)
 
     def _first_line(self):
@@ -555,7 +559,7 @@ class CsvStream:
         )
         self.dialect = self.dialect._replace(decimal=decimal)
         if self._decimal is None:
-            self._unsure = {
+            self._ambiguous = {
                 index
                 for index, column in enumerate(types)
                 if column.reading is COMMA and column.ambiguous is None
@@ -612,14 +616,16 @@ class CsvStream:
             if reading is None:
                 columns.append(_categories(texts))
                 continue
-            if index in self._unsure and reading is COMMA:
+            if index in self._ambiguous and reading is COMMA:
                 text = changed_by_sign(texts, COMMA)
                 if text is not None:
-                    self._unsure.remove(index)
+                    self._ambiguous.remove(index)
                     note = f"column {self.features[index]!r}: {sign_note(text, COMMA)}"
                     self.late_notes.append(note)
-            column, rows_ = read_numbers(texts, reading)
-            unparseable += [(row, index, texts[row].strip()) for row in rows_]
+            column, unparseable_rows = read_numbers(texts, reading)
+            unparseable += [
+                (row, index, texts[row].strip()) for row in unparseable_rows
+            ]
             infinite = np.flatnonzero(np.isinf(column[:n_rows]))
             if len(infinite):
                 n_rows = infinite[0]
@@ -757,14 +763,14 @@ class ParquetStream:
             n_bytes += batch.nbytes
             batch = batch.slice(0, N_INFERENCE_ROWS - n_rows)
             n_rows += len(batch)
-            for head, index in zip(heads, self._places(), strict=True):
+            for head, index in zip(heads, self._feature_indices(), strict=True):
                 texts = self._texts(batch, index)
                 head += ["" if column is None else column for column in texts]
             if n_rows == N_INFERENCE_ROWS or n_bytes > MAX_BYTES:
                 break
-        return list(map(self._guess, self._contents, heads, self.features))
+        return list(map(self._infer_type, self._contents, heads, self.features))
 
-    def _guess(self, content, texts, name):
+    def _infer_type(self, content, texts, name):
         if content == "dates":
             note = "dates are read as days since 1970-01-01"
             return ColumnType(DATE, [note], numbers=DATE)
@@ -784,7 +790,7 @@ class ParquetStream:
         note = f"strings are read as numbers; --nominal {name} makes categories"
         return column._replace(notes=[note, *column.notes])
 
-    def _places(self):
+    def _feature_indices(self):
         """Return the indices of the features among all columns."""
         return (index for index in range(len(self.header)) if index != self._label)
 
@@ -828,33 +834,35 @@ class ParquetStream:
             if self._label is not None:
                 labels = [text or "" for text in self._texts(batch, self._label)]
             checksums = [zlib.crc32(label.encode()) for label in labels]
-            kinds = zip(self._places(), self._contents, self.readings, strict=True)
+            kinds = zip(
+                self._feature_indices(), self._contents, self.readings, strict=True
+            )
             for feature, (index, content, reading) in enumerate(kinds):
                 column = batch.column(index)
                 if content in ("texts", "categories") or reading is None:
                     texts = self._texts(batch, index)
                     # generators, because many rows may share a long text
-                    marked = ("-" if one is None else f"+{one}" for one in texts)
-                    parts = (one.encode() for one in marked)
+                    marked = ("-" if text is None else f"+{text}" for text in texts)
+                    parts = (text.encode() for text in marked)
                 if reading is None:
                     column = np.empty(len(batch), dtype=object)
                     column[:] = texts
                 elif content in ("texts", "categories"):
-                    texts = ["" if one is None else one for one in texts]
+                    texts = ["" if text is None else text for text in texts]
                     column, missed = read_numbers(texts, reading)
                     for row in missed:
                         unparseable[row].append((feature, texts[row].strip()))
                 else:
                     with self._named_errors():
                         column = (_days if content == "dates" else _numbers)(column)
-                    parts = [one.tobytes() for one in column]
+                    parts = [value.tobytes() for value in column]
                 checksums = list(map(zlib.crc32, parts, checksums))
                 columns.append(column)
             X = as_matrix(columns, len(batch), self.readings)
             yield X, labels, checksums, unparseable
 
     def _next_rows(self, size):
-        """Return up to `size` rows; none at the end."""
+        """Return up to `size` rows, and none at the end of the file."""
         while not self._buffered[1]:
             batch = next(self._batches, None)
             if batch is None:
@@ -870,7 +878,7 @@ class ParquetStream:
             self.fingerprint = zlib.crc32(checksum.to_bytes(4), self.fingerprint)
             fingerprints.append(self.fingerprint)
         unparseable = [
-            (row, *one) for row, found in enumerate(unparseable) for one in found
+            (row, *value) for row, values in enumerate(unparseable) for value in values
         ]
         return X, labels, fingerprints, unparseable
 
@@ -959,11 +967,11 @@ class SelectedStream:
     def __init__(self, stream, drop, skip_missing=False):
         self._stream = stream
         self._skip = skip_missing
-        self.own = excluded_columns(stream, drop)
-        drop = [*drop, *self.own]
-        out = set(indices_of(drop, stream.features, "--drop"))
+        self.excluded = excluded_columns(stream, drop)  # written by skconftree
+        drop = [*drop, *self.excluded]
+        dropped = set(indices_of(drop, stream.features, "--drop"))
         self._selected = range(len(stream.features))
-        self.select([j for j in self._selected if j not in out])
+        self.select([j for j in self._selected if j not in dropped])
         if not self.features:
             raise UserError("--drop leaves no features")
         self.header = [name for name in stream.header if name not in drop]
@@ -992,10 +1000,10 @@ class SelectedStream:
 
     @readings.setter
     def readings(self, readings):
-        whole = [None] * len(self._stream.features)
+        all_readings = [None] * len(self._stream.features)
         for index, reading in zip(self._selected, readings, strict=True):
-            whole[index] = reading
-        self._stream.readings = whole
+            all_readings[index] = reading
+        self._stream.readings = all_readings
 
     def lookahead(self):
         """Infer the types of `features`."""
@@ -1029,13 +1037,15 @@ class SelectedStream:
         return piece._replace(X=X, unparseable=unparseable)
 
     def _rows(self, piece):
-        out = [-1, len(piece.labels)]
+        # splits a piece at the rows that are skipped
+        skipped = [-1, len(piece.labels)]
         if self._skip:
-            out[1:1] = [
+            skipped[1:1] = [
                 row for row, label in enumerate(piece.labels) if is_missing(label)
             ]
-        self.n_ignored += len(out) - 2
-        for start, stop in zip([row + 1 for row in out], out[1:], strict=False):
+        self.n_ignored += len(skipped) - 2
+        starts = [row + 1 for row in skipped]
+        for start, stop in zip(starts, skipped[1:], strict=False):
             last = stop == len(piece.labels)
             if start == stop and not (last and piece.problem is not None):
                 continue
@@ -1068,22 +1078,22 @@ def open_stream(path, target, options, like=None):
     option, the order of dates; see `infer_column`. `like` is the dialect of the table
     of a model; its decimal sign is None unless the user set it.
     """
-    of_texts = {
+    text_options = {
         "decimal": options.decimal or (like and like.decimal),
         "dates": getattr(options, "dates", None),
     }
-    of_csv = {
+    csv_options = {
         "encoding": options.encoding,
         "delimiter": options.delimiter,
         "like": like,
-        **of_texts,
+        **text_options,
     }
     if path == STANDARD_INPUT:
-        return CsvStream(_spool(), target, **of_csv, name="standard input")
+        return CsvStream(_spool(), target, **csv_options, name="standard input")
     for ending, reader in READERS.items():
         if str(path).endswith(ending):
-            return reader(path, target, **of_texts)
-    return CsvStream(path, target, **of_csv)
+            return reader(path, target, **text_options)
+    return CsvStream(path, target, **csv_options)
 
 
 def open_selected(options, skip_missing=False):

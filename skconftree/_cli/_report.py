@@ -1,4 +1,10 @@
-"""HTML reports of ``fit`` and ``stream``."""
+"""HTML reports of ``fit`` and ``stream``.
+
+`nodes` are the rows of `tree.node_table`, whose documentation describes their fields.
+The *level of evidence* of a split is a category of its adjusted p-value. `course` is
+the accuracy along a stream: number of rows, accuracy of the tree and of repeating the
+previous label.
+"""
 
 import os
 import platform
@@ -33,7 +39,7 @@ MAX_RULES = 60
 MAX_HARD_CLASSES = 2  # classes named in a summary
 MAX_COLUMNS = 20
 MAX_NAMES = 60
-WIDEST = 1000  # width of a figure that is scaled to a page of at least 700 pixels
+MAX_SCALED_WIDTH = 1000  # wider figures scroll, others are scaled to the page
 MISSING = " or missing"
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b", re.ASCII)
 STYLE = resources.files(__package__).joinpath("_report.css").read_text("utf-8")
@@ -58,7 +64,11 @@ def tree_section(tree, nodes, class_names, nested_list):
     yield '<p class="aside">The tree is drawn on wider screens.</p>'
     yield '<div class="boxes">'
     yield "<p>Point at a node, or tap it, to see the path to it.</p>"
-    fits = " fits" if float(re.search(r' width="([\d.]+)"', upper)[1]) <= WIDEST else ""
+    fits = (
+        " fits"
+        if float(re.search(r' width="([\d.]+)"', upper)[1]) <= MAX_SCALED_WIDTH
+        else ""
+    )
     yield f'<div class="wide{fits}" tabindex="0">{upper}</div>'
     if upper != whole and tree.get_n_leaves() <= MAX_LEAVES:
         yield "<h3>The whole tree</h3>"
@@ -295,7 +305,7 @@ def write_report(path, table, tree, names, content):
         yield "<h2>Columns</h2>"
         yield from _columns(table, nodes, names["class_names"])
         yield "<h2>Cross-validation</h2>"
-        rows = results_rows(content["results"], content["base"])
+        rows = results_rows(content["results"], content["baseline"])
         head, *rows = (row[:-1] for row in rows)  # without times
         yield figure.table(head, rows, own=OUR_MODEL)
         yield from (f"<p>{escape(line)}</p>" for line in content["remarks"])
@@ -313,7 +323,7 @@ def _confusion(figures):
 def calibration_sentence(groups):
     """Report the expected calibration error, and the group of highest probability."""
     total = sum(n for _, _, n in groups)
-    error = sum(n * abs(sure - right) for sure, right, n in groups) / total
+    error = sum(n * abs(proba - right) for proba, right, n in groups) / total
     probability, accuracy, n = groups[-1]
     return (
         f"Expected calibration error: {100 * error:.1f} points. In the group of the "
@@ -348,8 +358,8 @@ def _columns(table, nodes, class_names):
         if table.dates is not None and table.dates[j] is not None:
             write = as_date(table.dates[j])
         values = column.astype(np.float64)
-        cuts = [s.threshold for s in splits[j] if np.isfinite(s.threshold)]
-        yield figure.numbers(values, codes, len(class_names), cuts, write)
+        thresholds = [s.threshold for s in splits[j] if np.isfinite(s.threshold)]
+        yield figure.numbers(values, codes, len(class_names), thresholds, write)
         missing = int(np.isnan(values).sum())
         if missing:
             subject = "1 value is" if missing == 1 else f"{missing:,} values are"

@@ -1,7 +1,9 @@
 """Figures of a report in HTML and SVG, and files drawn by matplotlib.
 
 Bar charts are HTML tables, so that their text has the same size on a phone. Figures
-with axes are as narrow as a phone and grow with the page by up to 50%.
+with axes are as narrow as a phone and grow with the page by up to 50%. `course` is the
+accuracy along a stream: number of rows, accuracy of the tree and of repeating the
+previous label.
 """
 
 import os
@@ -19,7 +21,7 @@ MAX_BINS = 10
 MAX_BARS = 12
 MAX_DRIFTS = 60  # marked in a figure
 N_BARS = 24  # of a histogram
-WIDE, TALL, EDGE = 340, 110, 8
+WIDE, TALL, EDGE = 340, 110, 8  # width of a figure, height of a plot, margin
 LETTER, LINE = 6.9, 13  # approximate width of a letter, and height of a line
 MAX_LINES = 4  # of labels above a histogram
 
@@ -104,7 +106,7 @@ def reliability(groups):
     for tick in np.arange(1.0, low - 0.01, -step):
         a, b = at(tick, tick)
         parts.append(
-            _level(left, left + size, b)
+            _grid_line(left, left + size, b)
             + _text(left - 6, b + 4, f"{100 * tick:.0f}", "end")
             + _text(a, bottom + 16, f"{100 * tick:.0f}", "middle")
         )
@@ -129,21 +131,21 @@ def reliability(groups):
     return _chart(bottom + 40, "Reliability of the probabilities", parts) + text
 
 
-def numbers(values, codes, n_classes, cuts, write="{:.4g}".format):
+def numbers(values, codes, n_classes, thresholds, write="{:.4g}".format):
     """Draw a histogram of a numeric column by class, with thresholds of the tree."""
     known = ~np.isnan(values)
     values, codes = values[known], codes[known]
     # quantiles limit the range, because outliers would compress the other bars
     low, high = np.quantile(values, [0.005, 0.995]) if len(values) else (0.0, 1.0)
-    low, high = min([low, *cuts]), max([high, *cuts])
+    low, high = min([low, *thresholds]), max([high, *thresholds])
     if not high > low:
         low, high = low - 0.5, high + 0.5
     bins = np.clip((N_BARS * (values - low) / (high - low)).astype(int), 0, N_BARS - 1)
     counts = np.zeros((N_BARS, n_classes))
     np.add.at(counts, (bins, codes), 1)
     at = [
-        (EDGE + (WIDE - 2 * EDGE) * (cut - low) / (high - low), write(cut))
-        for cut in sorted(set(cuts))
+        (EDGE + (WIDE - 2 * EDGE) * (value - low) / (high - low), write(value))
+        for value in sorted(set(thresholds))
     ]
     labels, top = _above(at)
     step = (WIDE - 2 * EDGE) / N_BARS
@@ -184,9 +186,11 @@ def categories(values, codes, n_classes):
 
 def accuracy(course, drifts):
     """Draw the accuracy along a stream as SVG, with marks at the rows of `drifts`."""
-    rows, ours, before = map(np.array, zip(*course, strict=True))
+    rows, ours, no_change = map(np.array, zip(*course, strict=True))
     latest = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
-    shown = [values for values in (latest, ours, before) if np.isfinite(values).any()]
+    shown = [
+        values for values in (latest, ours, no_change) if np.isfinite(values).any()
+    ]
     low = min((float(np.nanmin(values)) for values in shown), default=0.0)
     low = min(np.floor(10 * low) / 10, 0.9)
     left, top, tall = 38, 24, 150
@@ -199,7 +203,7 @@ def accuracy(course, drifts):
     parts = []
     for tick in np.arange(1.0, low - 0.01, -0.1 if low >= 0.45 else -0.2):
         y = at(0, tick)[1]
-        parts.append(_level(left, left + wide, y))
+        parts.append(_grid_line(left, left + wide, y))
         parts.append(_text(left - 6, y + 4, f"{100 * tick:.0f}", "end"))
     for row in drifts[:MAX_DRIFTS]:
         x = at(row, 1.0)[0]
@@ -207,7 +211,7 @@ def accuracy(course, drifts):
             f'<line class="drift" x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" '
             f'y2="{top + tall}"><title>drift found after row {row:,}</title></line>'
         )
-    for kind, values in (("before", before), ("latest", latest), ("ours", ours)):
+    for kind, values in (("before", no_change), ("latest", latest), ("ours", ours)):
         points = " ".join(
             "{:.1f},{:.1f}".format(*at(row, value))
             for row, value in zip(rows, values, strict=True)
@@ -256,7 +260,10 @@ def _bars(title, rows):
 
 
 def _above(marks):
-    """Place texts above a plot without overlap; return them and their height."""
+    """Place texts above a plot without overlap; return them and their height.
+
+    `marks` are pairs of a position and a text.
+    """
     ends, placed = [0.0] * MAX_LINES, []
     for x, text in marks:
         width = LETTER * len(text)
@@ -275,6 +282,7 @@ def _above(marks):
 
 
 def _stacks(counts, top, lefts, wide):
+    # Returns the bars of a stacked histogram.
     max_count = max(counts.sum(axis=1).max(), 1.0)
     parts = []
     for left, column_counts in zip(lefts, counts, strict=True):
@@ -290,7 +298,7 @@ def _stacks(counts, top, lefts, wide):
     return parts
 
 
-def _level(left, right, y):
+def _grid_line(left, right, y):
     return f'<line class="thin" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
@@ -343,11 +351,11 @@ def draw_accuracy(path, course, name, drifts=()):
         label = None if i else "drift found"
         ax.axvline(row, lw=1.0, color="#D55E00", ls=":", label=label)
     if course:
-        rows, ours, before = map(np.array, zip(*course, strict=True))
+        rows, ours, no_change = map(np.array, zip(*course, strict=True))
         right = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
         ax.plot(rows, right, lw=0.8, color="#56B4E9", label="tree, latest rows")
         ax.plot(rows, ours, color="#0072B2", label="tree, all rows so far")
-        ax.plot(rows, before, color="#999999", ls="--", label="previous label")
+        ax.plot(rows, no_change, color="#999999", ls="--", label="previous label")
         ax.legend(frameon=False)
     ax.set(xlabel="rows", ylabel="accuracy", title=os.path.basename(name))
     ax.title.set_parse_math(False)

@@ -42,7 +42,7 @@ from ._readers import (
     header_notes,
     nominal_indices,
     open_selected,
-    settle_columns,
+    set_column_types,
 )
 from ._report import accuracies, write_stream_report
 from ._report_figures import check_picture, draw_accuracy
@@ -53,7 +53,7 @@ MAX_LABELS = 65_534  # maximal number of classes of a tree
 
 
 class Labels:
-    """Texts of the target column, and the labels they represent."""
+    """Classes of the target column, and the texts that represent them."""
 
     def __init__(self, texts, target):
         self.texts = sorted({text.strip() for text in texts})
@@ -65,7 +65,7 @@ class Labels:
         shown = ", ".join(map(repr, self.classes[:10].tolist()))
         return f"{shown}, ..." if len(self.classes) > 10 else shown
 
-    def one(self, text):
+    def parse(self, text):
         """Return the label of a text, or raise KeyError."""
         text = text.strip()
         if text in self._value or self.classes.dtype.kind != "i":
@@ -77,14 +77,14 @@ class Labels:
         return value
 
     def values(self, texts, first_row):
-        """Return labels of consecutive rows up to an unknown one, and its error."""
+        """Return labels of consecutive rows up to an unknown label, and its error."""
         labels, problem = [], None
         try:
             labels = [self._value[text] for text in texts]
         except KeyError:
             for row, text in enumerate(texts, start=first_row):
                 try:
-                    labels.append(self.one(text))
+                    labels.append(self.parse(text))
                 except KeyError:
                     problem = UserError(
                         f"row {row} has the label {text!r}, which is not one of the "
@@ -163,8 +163,8 @@ class Run:
             raise UserError(
                 f"there is only one class: {self.labels.classes.tolist()[0]!r}"
             )
-        self.notes = header_notes(self.stream) + excluded_notes(self.stream.own)
-        self.notes += settle_columns(self.stream, options.nominal, options.numeric)
+        self.notes = header_notes(self.stream) + excluded_notes(self.stream.excluded)
+        self.notes += set_column_types(self.stream, options.nominal, options.numeric)
         self.notes += label_notes(self.labels.classes, options.target)
         nominal = nominal_indices(self.stream.readings)
         self.tree = make_tree(self.settings, categorical_features=nominal or None)
@@ -187,7 +187,7 @@ class Run:
         if text is None:
             return None
         try:
-            return self.labels.one(text)
+            return self.labels.parse(text)
         except KeyError:
             raise UserError(
                 f"--pos-label {text!r} is not one of the classes {self.labels}"
@@ -297,7 +297,7 @@ class Run:
         """Number of learned rows before each detected drift, and its node."""
         return [(drift.row, drift.node) for drift in getattr(self.tree, "drifts_", ())]
 
-    def _figures(self):
+    def _evaluator_state(self):
         """Return the state of the evaluator without the tree."""
         self.evaluator.report()  # resets the window
         self.evaluator.estimator = None
@@ -308,7 +308,7 @@ class Run:
 
     def class_figures(self):
         """Return the rows, recall and precision of each class."""
-        counts = self._figures()["_total"]
+        counts = self._evaluator_state()["_total"]
         with np.errstate(invalid="ignore"):
             recall = counts["right"] / counts["true"]
             precision = counts["right"] / counts["predicted"]
@@ -329,7 +329,7 @@ class Run:
         if self.scratch is None or not self.tree.__sklearn_is_fitted__():
             return
         self.is_saved = True
-        run = self._figures()
+        run = self._evaluator_state()
         run["cpu_seconds_"] = 0.0  # not a property of the stream
         progress = {
             "version": __version__,
@@ -447,7 +447,7 @@ def _run_stream(options, progress, scratch=None):
         draw_accuracy(options.plot, course, options.data, rows)
     if options.report is not None and record.n_rows:
         tree, names = run.tree_with_dates(), _names(run)
-        watched = run.tree.drift is not None
+        monitors_drift = run.tree.drift is not None
         name = os.path.basename(str(run.options.data))
         content = {
             "name": name,
@@ -455,7 +455,7 @@ def _run_stream(options, progress, scratch=None):
             "record": record,
             "classes": run.class_figures(),
             "course": course,
-            "drifts": run.drifts if watched else None,
+            "drifts": run.drifts if monitors_drift else None,
             "remarks": _remarks(run, record),
             "notes": [*run.notes, *_later_notes(run, run.stream)],
             "settings": with_feature_names(tree, names["feature_names"]),

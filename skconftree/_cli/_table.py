@@ -34,7 +34,7 @@ from ._readers import (
     nominal_indices,
     open_selected,
     open_stream,
-    settle_columns,
+    set_column_types,
 )
 from ._text import UserError, counted
 
@@ -52,7 +52,7 @@ class LabeledTable(NamedTuple):
     class_names: list[str]
     nominal: list[int]  # indices of the nominal columns
     notes: list[str]  # on the columns, for the user
-    readings: list  # how each column is parsed, see `_columns`
+    readings: list  # how each column is parsed, see `_columns.Reading`
     dialect: Dialect  # of the file
 
     @property
@@ -85,7 +85,7 @@ def read_table(options, progress):
     while True:
         with open_selected(options) as stream:
             notes = header_notes(stream)
-            notes += settle_columns(
+            notes += set_column_types(
                 stream, nominal_names, options.numeric, is_complete=True
             )
             pieces, unparseable = _pieces(stream, progress)
@@ -117,7 +117,7 @@ def read_table(options, progress):
         X = X[known]
     y = typed_labels([labels[row].strip() for row in known], target)
     check_number_of_classes(len(np.unique(y)), len(y), target)
-    notes += excluded_notes(stream.own)
+    notes += excluded_notes(stream.excluded)
     retained, more = _identifiers(X, stream, target)
     notes += more
     if len(retained) < X.shape[1]:
@@ -149,7 +149,7 @@ class Model(NamedTuple):
 
     tree: object
     features: list[str]
-    readings: list  # see `_columns`
+    readings: list  # how each column is parsed, see `_columns.Reading`
     target: str
     dialect: Dialect  # of the training table
 
@@ -177,6 +177,8 @@ def model_columns(path):
 def read_columns(options, path, features, readings, progress, target=None, like=None):
     """Read the columns of a model, and optionally the target, from another table.
 
+    `like` is the dialect of the training table.
+
     Returns the columns, the labels, notes, and the dialect of the table.
     """
     with open_stream(path, target, options, like) as stream:
@@ -198,7 +200,7 @@ def read_columns(options, path, features, readings, progress, target=None, like=
     if None not in readings:
         X = X.astype(np.float32)
     labels = [label for piece in pieces for label in piece.labels]
-    notes += unparseable.notes(stream, settled=True)
+    notes += unparseable.notes(stream, types_are_fixed=True)
     subjects = tuple(f"column {name!r}" for name in features)
     notes = [note for note in notes if note.startswith(subjects)]
     return X, labels, notes, stream.dialect
@@ -250,6 +252,7 @@ def _missing_columns_message(stream, missing, features, target):
 
 
 def _pieces(stream, progress):
+    # Returns the pieces (chunks of rows) of a reader, and unparseable values.
     pieces, unparseable = [], UnparseableValues()
     progress.update(f"reading {stream.path}")
     for piece in stream.pieces(CHUNK_ROWS):

@@ -28,7 +28,7 @@ from skconftree._cli._readers import (
     UnparseableValues,
     check_categories,
     check_header,
-    settle_columns,
+    set_column_types,
 )
 from skconftree.tables import _columns as tables_columns
 from skconftree.tables import _features
@@ -303,7 +303,7 @@ def test_columns_are_not_searched_for_each_column():
 
     start = time.process_time()
     assert check_header("table.csv", [*names, "kind"], "kind") == names
-    settle_columns(Stream(), names)
+    set_column_types(Stream(), names)
     rows = np.full((2, len(names)), "x", dtype=object)
     assert check_categories(None, rows, 1, Stream) == (2, None)
     assert time.process_time() - start < 5

@@ -15,7 +15,7 @@ import pytest
 from reference.effort import crossed
 
 from skconftree._cli import _files, main
-from skconftree._cli._columns import own_columns
+from skconftree._cli._columns import written_columns
 from skconftree._cli._label import _sibling_path
 from skconftree._cli._options import make_parser
 
@@ -209,7 +209,7 @@ def test_known_endings_are_cut_off(table, name):
 )
 def test_own_columns_are_known_by_their_order(header, target, ours):
     header = header.split(",")
-    found = own_columns(header, target)
+    found = written_columns(header, target)
     assert len(found) == ours
     assert found == [name for name in header if name in found]
 
