@@ -1,4 +1,8 @@
-"""Prequential evaluation step by step: updates, reports and state."""
+"""Prequential evaluation step by step: updates, reports and state.
+
+Prequential evaluation tests a model on each row, then trains it on the row. Methods
+decorated by `learns` or `reads` take the lock of an evaluator for writing or reading.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +35,19 @@ from ._metrics import (
 )
 
 
-def part(X, start, stop):
-    """Rows from `start` to `stop`; X itself if these are all rows."""
+def slice_rows(X, start, stop):
+    """Return rows `start` to `stop`; X itself if these are all rows."""
     if start == 0 and stop == (X.shape[0] if hasattr(X, "shape") else len(X)):
         return X
     return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
 
 
-def taken(X, positions):
-    """Rows at `positions`, of which there is at least one."""
+def take_rows(X, positions):
+    """Return the rows at `positions`, at least one."""
     positions = np.asarray(positions)
     first, last = int(positions[0]), int(positions[-1])
     if last - first == len(positions) - 1 and (np.diff(positions) == 1).all():
-        return part(X, first, last + 1)
+        return slice_rows(X, first, last + 1)
     if hasattr(X, "iloc"):
         return X.iloc[positions]
     if hasattr(X, "take") and not hasattr(X, "dtype"):
@@ -51,26 +55,30 @@ def taken(X, positions):
     return X[positions] if hasattr(X, "shape") else [X[i] for i in positions]
 
 
-# Each row arrives at a time, and its label some time later. A label is learned after
-# all rows that arrive no later than the label, and before rows that arrive later;
-# labels of the same time are learned in the order of their rows. So a label without
-# delay is learned right after its row, and a label with a delay of k rows after the
-# k-th following row.
+# Each row arrives at a time, and its label some time later. A row is learned when its
+# label arrives: after all rows that arrive no later than the label have been predicted,
+# and before later rows. Labels of the same time are learned in the order of their rows.
+# So a row without delay is learned right after it is predicted, and a row with a delay
+# of k rows after the k-th following row.
 
-NEVER = np.inf
-ENTRY = (
+NEVER = np.inf  # arrival time of labels that never arrive
+ENTRY = (  # fields of a row that waits for its label
     ("row", np.intp),  # number of the row in the stream
     ("due", np.float64),  # time of its label
     ("true", np.intp),  # class of its label
     ("predicted", np.intp),  # -1: not predicted
-    ("no_change", np.intp),
-    ("majority", np.intp),
+    ("no_change", np.intp),  # prediction of the no-change baseline
+    ("majority", np.intp),  # prediction of the majority-class baseline
     ("weight", np.float64),  # NaN without a weight
 )
 
 
 class Waiting:
-    """Rows that wait for their labels, in order: `entries`, and rows in `pieces`."""
+    """Rows that wait for their labels, in the order of the stream.
+
+    `entries` has the fields of ENTRY, and class probabilities if a metric needs them.
+    `pieces` are pairs of the number of the first row of a table, and the table.
+    """
 
     def __init__(self, n_classes):
         proba = ("proba", np.float64, (n_classes,))
@@ -81,19 +89,19 @@ class Waiting:
         return len(self.entries)
 
     def _with(self, entries, pieces):
-        made = object.__new__(type(self))
-        made.entries, made.pieces = entries, pieces
-        return made
+        new = object.__new__(type(self))
+        new.entries, new.pieces = entries, pieces
+        return new
 
     def without(self, positions):
-        """The entries without some of them, and the rows that they need."""
+        """Return a copy without some entries, and without tables that are not used."""
         entries = np.delete(self.entries, positions)
         starts = np.array([first for first, _ in self.pieces], dtype=np.intp)
         used = np.unique(np.searchsorted(starts, entries["row"], side="right") - 1)
         return self._with(entries, [self.pieces[i] for i in used])
 
-    def joined(self, X, first, row, due, true, weight):
-        """These entries, and those of rows of X that are not predicted yet."""
+    def extended(self, X, first, row, due, true, weight):
+        """Return a copy with entries for rows of X, which are not predicted yet."""
         added = np.zeros(len(row), dtype=self.entries.dtype)
         added["row"], added["due"], added["true"] = row, due, true
         for name in ("predicted", "no_change", "majority"):
@@ -108,7 +116,7 @@ class Waiting:
             number = int(self.entries["row"][positions[0]])
             piece = bisect_right(self.pieces, number, key=itemgetter(0)) - 1
             first, X = self.pieces[piece]
-            yield part(X, number - first, number - first + 1), positions
+            yield slice_rows(X, number - first, number - first + 1), positions
             return
         starts = np.array([first for first, _ in self.pieces], dtype=np.intp)
         numbers = self.entries["row"][positions]
@@ -117,16 +125,20 @@ class Waiting:
         begin = 0
         for end in ends:
             first, X = self.pieces[piece[begin]]
-            yield taken(X, numbers[begin:end] - first), positions[begin:end]
+            yield take_rows(X, numbers[begin:end] - first), positions[begin:end]
             begin = end
 
 
-def timed(time, delay, n, first, before):
-    """Arrival times of rows and of their labels, as float64."""
+def arrival_times(time, delay, n, first, before):
+    """Return the arrival times of rows and of their labels, as float64.
+
+    `first` is the number of the first row in the stream, and `before` the arrival time
+    of the row before it.
+    """
     if time is None:
         time = np.arange(first, first + n, dtype=np.float64)
     else:
-        time = _numbers(time, "time", n)
+        time = _as_float(time, "time", n)
         if not np.isfinite(time).all():
             raise ValueError("time must be finite. Got NaN or infinite values.")
         steps = np.diff(time, prepend=before)
@@ -136,7 +148,7 @@ def timed(time, delay, n, first, before):
                 f"time must not decrease, but it does at row {first + row} of the "
                 "stream (the first is row 0)."
             )
-    delay = _numbers(delay, "delay", n)
+    delay = _as_float(delay, "delay", n)
     if (delay < 0.0).any():
         row = int((delay < 0.0).argmax())
         raise ValueError(
@@ -146,9 +158,9 @@ def timed(time, delay, n, first, before):
     return time, time + np.where(np.isnan(delay), NEVER, delay)
 
 
-def _numbers(given, name, n):
+def _as_float(values, name, n):
     # Convert to float64; dates and time spans become microseconds.
-    values = np.asarray(given)
+    passed, values = values, np.asarray(values)
     if values.dtype.kind in "mM":
         unit = "datetime64[us]" if values.dtype.kind == "M" else "timedelta64[us]"
         missing = np.isnat(values)
@@ -156,7 +168,7 @@ def _numbers(given, name, n):
         values[missing] = np.nan
     if values.dtype.kind not in "biuf" or values.ndim > 1:
         raise ValueError(
-            f"{name} must contain numbers, dates or time spans. Got {given!r} instead."
+            f"{name} must contain numbers, dates or time spans. Got {passed!r} instead."
         )
     if values.ndim == 1 and len(values) != n:
         raise ValueError(
@@ -165,12 +177,12 @@ def _numbers(given, name, n):
     return np.broadcast_to(values.astype(np.float64), (n,))
 
 
-def steps(waiting, time, last_is_over):
-    """Schedule of labels: pairs of a number of rows and the positions to learn then.
+def schedule(waiting, time, last_is_over):
+    """Yield when to learn which waiting rows, as pairs (n_rows, positions).
 
-    `time` are the arrival times of the rows of a call. Labels that are due at the last
-    of these times wait, because further rows may arrive at that time, unless
-    `last_is_over`.
+    The entries at `positions` are learned after `n_rows` rows of a call were predicted.
+    `time` has the arrival times of these rows. Labels that arrive at the last of these
+    times wait, because further rows may have the same time, unless `last_is_over`.
     """
     due = waiting.entries["due"]
     order = np.lexsort((waiting.entries["row"], due))
@@ -188,14 +200,18 @@ def steps(waiting, time, last_is_over):
 
 
 class DelayedStep:
-    """Predicts rows and learns those whose labels arrive; can be interrupted."""
+    """One update of an evaluator with delayed labels; it can be interrupted.
+
+    It predicts the rows of a call, and learns the rows whose labels arrive. `arrives`
+    is a mask of the rows whose labels arrive at any time.
+    """
 
     def __init__(self, run, X=None, n=0, first=0, arrives=None):
         self.run, self.X, self.first = run, X, first
         self.arrives = np.zeros(0, dtype=bool) if arrives is None else arrives
         self.n_before = len(run._waiting)
-        known = self.n_before + np.cumsum(self.arrives)
-        self.entries = [self.n_before, *known.tolist()]  # before each row
+        ends = self.n_before + np.cumsum(self.arrives)
+        self.starts = [self.n_before, *ends.tolist()]  # first entry from each row on
         self.n_predicted = 0
         self.learned = []  # positions, in the order in which they were learned
         self.baselines = run._baselines.copy()
@@ -204,19 +220,19 @@ class DelayedStep:
         self.unweighted = False  # no row has a weight
         self._in_progress = None  # positions being learned, and number of rows before
 
-    def expect(self, due, true, weight):
-        """Add the rows of the call whose labels arrive to those that wait."""
+    def add_rows(self, due, true, weight):
+        """Add the rows of the call to the waiting rows, if their labels arrive."""
         arrives = self.arrives
         weight = None if weight is None else weight[arrives]
         numbers = self.first + np.flatnonzero(arrives)
-        self.rows = self.rows.joined(
+        self.rows = self.rows.extended(
             self.X, self.first, numbers, due[arrives], true, weight
         )
 
     def execute(self, time, last_is_over):
-        """Execute the schedule."""
+        """Predict and learn rows in the order of `schedule`."""
         self.unweighted = bool(np.isnan(self.rows.entries["weight"]).all())
-        plan = steps(self.rows, time, last_is_over)
+        plan = schedule(self.rows, time, last_is_over)
         if not self.run._per_row:
             positions = [due for _, due in plan]
             if positions:
@@ -228,8 +244,8 @@ class DelayedStep:
         self._predict(len(self.predictions))
 
     def _predict_and_learn(self, stop, positions):
-        # Predict and learn the first row in one call, if its label has no delay. Such
-        # estimators can predict before there is a model.
+        # Predict and learn the first row in one call, if its label has no delay. An
+        # estimator with `partial_fit_predict` can predict although it is not fitted.
         run, start = self.run, stop - 1
         if self.n_predicted == stop or not run._can_predict_and_learn():
             return False
@@ -237,10 +253,10 @@ class DelayedStep:
         if positions.tolist() != [entries.start]:
             return False
         self._predict(start)
-        self._remember(start, stop)
+        self._predict_baselines(start, stop)
         arguments = self._arguments(positions)
         self._in_progress = positions, run._n_rows_seen()
-        X, true = part(self.X, start, stop), self.rows.entries["true"][positions]
+        X, true = slice_rows(self.X, start, stop), self.rows.entries["true"][positions]
         predictions, proba = run._predict_and_learn(
             X, run.classes_.take(true), arguments
         )
@@ -253,34 +269,34 @@ class DelayedStep:
         return True
 
     def _entries(self, start, stop):
-        return slice(self.entries[start], self.entries[stop])
+        return slice(self.starts[start], self.starts[stop])
 
     def _predict(self, stop):
         start, run = self.n_predicted, self.run
         if start == stop:
             return
-        entries, some = self._entries(start, stop), slice(start, stop)
+        entries, rows = self._entries(start, stop), slice(start, stop)
         if hasattr(run.estimator, "classes_"):
-            predictions, proba = run._predict(part(self.X, start, stop))
-            self.predictions[some] = predictions
-            self.rows.entries["predicted"][entries] = predictions[self.arrives[some]]
+            predictions, proba = run._predict(slice_rows(self.X, start, stop))
+            self.predictions[rows] = predictions
+            self.rows.entries["predicted"][entries] = predictions[self.arrives[rows]]
             if proba is not None:
-                self.rows.entries["proba"][entries] = proba[self.arrives[some]]
-        self._remember(start, stop)
+                self.rows.entries["proba"][entries] = proba[self.arrives[rows]]
+        self._predict_baselines(start, stop)
 
-    def _remember(self, start, stop):
-        some = self.rows.entries[self._entries(start, stop)]
-        some["no_change"], some["majority"] = self.baselines.guess()
+    def _predict_baselines(self, start, stop):
+        entries = self.rows.entries[self._entries(start, stop)]
+        entries["no_change"], entries["majority"] = self.baselines.predict()
         self.n_predicted = stop
 
     def _learn(self, positions):
         run = self.run
-        for X, found in self.rows.rows(positions):
-            labels = run.classes_.take(self.rows.entries["true"][found])
-            arguments = self._arguments(found)
-            self._in_progress = found, run._n_rows_seen()
+        for X, part in self.rows.rows(positions):
+            labels = run.classes_.take(self.rows.entries["true"][part])
+            arguments = self._arguments(part)
+            self._in_progress = part, run._n_rows_seen()
             run.estimator.partial_fit(X, labels, **arguments)
-            self._record_learned(found)
+            self._record_learned(part)
 
     def _arguments(self, positions):
         weight = self._weight(positions)
@@ -292,7 +308,7 @@ class DelayedStep:
     def _record_learned(self, positions):
         self.learned.append(positions)
         self._in_progress = None
-        self.baselines.take(
+        self.baselines.update(
             self.rows.entries["true"][positions], self._weight(positions)
         )
 
@@ -300,11 +316,14 @@ class DelayedStep:
         if self.unweighted:
             return None
         weight = self.rows.entries["weight"][positions]
-        given = ~np.isnan(weight)
-        return np.where(given, weight, 1.0) if given.any() else None
+        has_weight = ~np.isnan(weight)
+        return np.where(has_weight, weight, 1.0) if has_weight.any() else None
 
-    def count(self, start):
-        """Commit the completed part at once; `start` is a CPU time in seconds."""
+    def commit(self, start):
+        """Update the evaluator with the completed rows in one assignment.
+
+        `start` is the CPU time, in seconds, at which the update began.
+        """
         run, learned = self.run, self.learned
         if self._in_progress is not None and (
             not learned or learned[-1] is not self._in_progress[0]
@@ -315,15 +334,15 @@ class DelayedStep:
         learned = np.concatenate([np.zeros(0, np.intp), *learned])
         done, weight = self.rows.entries[learned], self._weight(learned)
         baselines = run._baselines.copy()
-        baselines.take(done["true"], weight)
+        baselines.update(done["true"], weight)
         tested = done["predicted"] >= 0
         names = ("true", "predicted", "no_change", "majority")
         parts = [done[name][tested] for name in names]
         weight = None if weight is None else weight[tested]
         proba = done["proba"][tested] if run._needs_proba else None
-        unpredicted = np.arange(self.entries[self.n_predicted], len(self.rows))
+        unpredicted = np.arange(self.starts[self.n_predicted], len(self.rows))
         arrives = self.arrives[: self.n_predicted]
-        run._count(
+        run._commit(
             start,
             len(learned),
             baselines,
@@ -335,8 +354,8 @@ class DelayedStep:
 
 MAX_WEIGHT = 1e300  # total weight of a run, so that metrics are finite
 
-SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
-PARTS = {
+SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}  # defaults for older states
+STATE_CLASSES = {  # attributes that are stored as dictionaries of their attributes
     "_total": Tally,
     "_window": Tally,
     "_baselines": Baselines,
@@ -346,21 +365,23 @@ PARTS = {
 
 
 def write_parts(state):
-    """Serialize the parts of a state to arrays and plain values."""
-    parts = {name: state.get(name) for name in PARTS}
+    """Convert the objects of a state to dictionaries of arrays and numbers."""
+    parts = {name: state.get(name) for name in STATE_CLASSES}
     return state | {
-        name: vars(part) for name, part in parts.items() if type(part) is PARTS[name]
+        name: vars(part)
+        for name, part in parts.items()
+        if type(part) is STATE_CLASSES[name]
     }
 
 
 def read_parts(state):
-    """Restore the parts of a state that `write_parts` has serialized."""
-    made = dict(state)
-    for name, kind in PARTS.items():
+    """Restore the objects of a state that `write_parts` has converted."""
+    restored = dict(state)
+    for name, kind in STATE_CLASSES.items():
         if isinstance(state.get(name), dict):
-            made[name] = kind.__new__(kind)
-            vars(made[name]).update(state[name])
-    return made
+            restored[name] = kind.__new__(kind)
+            vars(restored[name]).update(state[name])
+    return restored
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,7 +489,7 @@ class PrequentialRecord:
 
 
 class PrequentialEvaluator(Lockable):
-    """Prequential (test-then-train) evaluation of an estimator, call by call.
+    """Prequential (test-then-train) evaluation of an estimator, one call per chunk.
 
     This is the loop body of :func:`iter_prequential`, for streams that arrive row by
     row or chunk by chunk. An evaluation can be pickled between two calls, with the
@@ -507,7 +528,7 @@ class PrequentialEvaluator(Lockable):
     Attributes
     ----------
     estimator : object
-        The estimator given.
+        The estimator passed to the constructor.
     classes_ : ndarray of shape (n_classes,)
         Labels in ascending order.
     pos_label_ : label or None
@@ -532,7 +553,7 @@ class PrequentialEvaluator(Lockable):
 
     See Also
     --------
-    iter_prequential : The same over arrays, or over an iterable of pieces.
+    iter_prequential : The same over arrays, or over an iterable of chunks.
 
     Examples
     --------
@@ -561,7 +582,7 @@ class PrequentialEvaluator(Lockable):
         per_row = hasattr(estimator, "partial_fit_predict")
         absent = None if per_row else absence_error(estimator, "partial_fit", "predict")
         if absent is not None:
-            hint = "Pass its model: it gets dictionaries as tables."
+            hint = "Pass its attribute `model`, which accepts dictionaries as tables."
             raise TypeError(
                 "estimator must have partial_fit_predict, or partial_fit and predict. "
                 f"Got {estimator!r} instead: {absent} "
@@ -573,7 +594,7 @@ class PrequentialEvaluator(Lockable):
             pos_label = self.classes_.tolist()[1]
         self.pos_label_ = pos_label
         self._positive = self._resolve_positive(pos_label)
-        timed(None, delay, 1, 0, 0.0)
+        arrival_times(None, delay, 1, 0, 0.0)
         self.delay = delay
         self._scorers = resolved_scorers(scoring)
         self._needs_proba = need_proba(self._scorers, self.classes_)
@@ -676,7 +697,7 @@ class PrequentialEvaluator(Lockable):
             )
 
     def _learn(self, X, y, weight, delay=None, time=None):
-        """The same as `update`, with the result of `checked_rows`."""
+        """Do the same as `update` with rows that `checked_rows` has validated."""
         self._check_has_estimator()
         if not len(y):
             return None
@@ -694,15 +715,15 @@ class PrequentialEvaluator(Lockable):
         delay = self.delay if delay is None else delay
         if time is None and not np.any(delay) and not self.n_waiting_:
             if not (self._needs_proba and self._per_row) or self._returns_proba():
-                return self._learn_at_once(X, y, weight)
-        return self._learn_late(X, y, weight, delay, time)
+                return self._learn_undelayed(X, y, weight)
+        return self._learn_delayed(X, y, weight, delay, time)
 
-    def _learn_late(self, X, y, weight, delay, when):
+    def _learn_delayed(self, X, y, weight, delay, when):
         n, first = len(y), self._n_arrived
-        time, due = timed(when, delay, n, first, self._last_time)
+        time, due = arrival_times(when, delay, n, first, self._last_time)
         arrives = due < NEVER
         step = DelayedStep(self, X, n, first, arrives)
-        step.expect(due, self._encode(y[arrives], np.flatnonzero(arrives)), weight)
+        step.add_rows(due, self._encode(y[arrives], np.flatnonzero(arrives)), weight)
         if hasattr(self.estimator, "classes_"):
             self.estimator.predict(X)  # raises errors before the first row is learned
         self._by_time = when is not None
@@ -719,16 +740,16 @@ class PrequentialEvaluator(Lockable):
         start, window = time.process_time(), self._window
         try:
             step.execute(when, last_is_over)
-            step.count(start)
+            step.commit(start)
         except BaseException:
             if self._window is window:
-                step.count(start)
+                step.commit(start)
             raise
         finally:
             if step.n_predicted:
                 self._last_time = float(when[step.n_predicted - 1])
 
-    def _learn_at_once(self, X, y, weight):
+    def _learn_undelayed(self, X, y, weight):
         true = self._encode(y)
         arguments = {} if weight is None else {"sample_weight": weight}
         fitted = hasattr(self.estimator, "classes_")
@@ -744,7 +765,7 @@ class PrequentialEvaluator(Lockable):
                 if fitted:
                     predicted, proba = self._predict(X)
                 self.estimator.partial_fit(X, y, **arguments)
-            self._count_at_once(true, predicted, weight, start, proba)
+            self._commit_undelayed(true, predicted, weight, start, proba)
         except BaseException:
             if self.n_rows_ == n_rows:
                 n = self._n_learned(seen, weight, len(y))
@@ -753,12 +774,12 @@ class PrequentialEvaluator(Lockable):
                     for part in (true, predicted, weight)
                 ]
                 proba = None if proba is None else proba[:n]
-                self._count_at_once(*parts, start, proba)
+                self._commit_undelayed(*parts, start, proba)
             raise
         return None if predicted is None else self.classes_.take(predicted)
 
     def _predict_and_learn(self, X, y, arguments):
-        """Predict each row as `_predict` does, before learning it."""
+        """Predict each row before it is learned; return the same as `_predict`."""
         if not self._needs_proba:
             predicted = self.estimator.partial_fit_predict(X, y, **arguments)
             return self._encode(np.asarray(predicted)), None
@@ -774,7 +795,7 @@ class PrequentialEvaluator(Lockable):
         )
 
     def _predict(self, X):
-        """Classes that the estimator predicts, and probabilities if they are needed."""
+        """Return class indices, and probabilities if a metric needs them, else None."""
         predicted = self._encode(np.asarray(self.estimator.predict(X)))
         proba = self.estimator.predict_proba(X) if self._needs_proba else None
         return predicted, proba
@@ -797,17 +818,21 @@ class PrequentialEvaluator(Lockable):
         rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
         return n_rows if now - seen >= len(rows) else int(rows[now - seen - 1]) + 1
 
-    def _count_at_once(self, true, predicted, weight, start, proba):
+    def _commit_undelayed(self, true, predicted, weight, start, proba):
         if not len(true):
             return
         baselines, tested = self._baselines.copy(), None
-        no_change, majority = baselines.learn(true, weight)
+        no_change, majority = baselines.predict_and_update(true, weight)
         if predicted is not None:
             tested = (true, predicted, no_change, majority), weight, proba
-        self._count(start, len(true), baselines, tested)
+        self._commit(start, len(true), baselines, tested)
 
-    def _count(self, start, n_learned, baselines, tested, **more):
-        """Count rows, and those tested (classes, weight, probabilities), atomically."""
+    def _commit(self, start, n_learned, baselines, tested, **attributes):
+        """Update the metrics and further attributes in one assignment.
+
+        `tested`: true and predicted classes of the tested rows, their weights and
+        probabilities.
+        """
         window, predictions, n_tested = self._window.copy(), self._predictions, 0
         if tested is not None:
             parts, weight, proba = tested
@@ -822,7 +847,7 @@ class PrequentialEvaluator(Lockable):
             _window=window,
             _baselines=baselines,
             _predictions=predictions,
-            **more,
+            **attributes,
         )
 
     @learns
@@ -836,7 +861,7 @@ class PrequentialEvaluator(Lockable):
         """
         total = self._total.copy()
         total.merge(self._window)
-        window = self._window.figures(self._positive)
+        window = self._window.metrics(self._positive)
         n_bytes, n_leaves = getattr(self.estimator, "n_bytes_", None), None
         if hasattr(self.estimator, "classes_"):
             if hasattr(self.estimator, "get_n_leaves"):
@@ -844,7 +869,7 @@ class PrequentialEvaluator(Lockable):
         record = PrequentialRecord(
             n_rows=self.n_rows_,
             n_tested=self.n_tested_,
-            **total.figures(self._positive),
+            **total.metrics(self._positive),
             **{f"window_{name}": value for name, value in window.items()},
             n_leaves=n_leaves,
             n_bytes=None if n_bytes is None else int(n_bytes),
@@ -893,7 +918,8 @@ class PrequentialEvaluator(Lockable):
         method = "partial_fit_predict" if self._per_row else "partial_fit"
         parameters = signature(getattr(self.estimator, method)).parameters
         if name not in parameters and all(
-            one.kind is not one.VAR_KEYWORD for one in parameters.values()
+            parameter.kind is not parameter.VAR_KEYWORD
+            for parameter in parameters.values()
         ):
             raise TypeError(
                 f"{type(self.estimator).__name__}.{method} does not support {name}."
@@ -920,7 +946,10 @@ def checked_rows(X, y, weight):
 
 
 def resolve_classes(estimator, classes, noun):
-    """Classes of a stream in ascending order; messages call the model `noun`."""
+    """Return the classes of a stream in ascending order.
+
+    `noun` is the word for the estimator in error messages.
+    """
     known = getattr(estimator, "classes_", None)
     if classes is None:
         if known is None:

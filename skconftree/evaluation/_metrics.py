@@ -1,4 +1,4 @@
-"""Metrics of streams: counts, and scorers of scikit-learn."""
+"""Metrics of streams: from counts, and by scorers of scikit-learn."""
 
 import math
 import warnings
@@ -44,17 +44,17 @@ class _ProbaDetector(FixedPredictions):
 
 
 class Predictions:
-    """Labels, predictions, probabilities (None if unused) and weights, in pieces."""
+    """Chunks of labels, predictions, probabilities (None if unused) and weights."""
 
     def __init__(self, pieces=()):
         self.pieces = list(pieces)
 
     def add(self, true, predicted, proba, weight):
-        """Copy with a further piece; copied so that updates are atomic."""
+        """Return a copy with one more chunk; the original does not change."""
         return Predictions([*self.pieces, (true, predicted, proba, weight)])
 
     def scores(self, scorers, classes, positive):
-        """Score by name; NaN if it is not defined."""
+        """Return a dict of scores; a score that is not defined is NaN."""
         if not self.pieces:
             return dict.fromkeys(scorers, np.nan)
         true, predicted, proba, weight = zip(*self.pieces, strict=True)
@@ -156,24 +156,24 @@ def need_proba(scorers, classes):
 
 
 def cohen_kappa(agreement, expected):
-    """Kappa: gain over `expected` as a share of the possible gain; NaN for 0 / 0."""
+    """Return Cohen's kappa: (agreement - expected) / (1 - expected); NaN for 0 / 0."""
     possible = 1.0 - expected
     return (agreement - expected) / possible if possible > 0.0 else math.nan
 
 
 class Counts:
-    """Base of counters, which are copied before updates to make these atomic."""
+    """Base class of counters. A copy is updated, then replaces the original."""
 
     def copy(self):
         """Copy numbers and arrays."""
-        made = object.__new__(type(self))
+        new = object.__new__(type(self))
         for name, value in vars(self).items():
-            setattr(made, name, value + 0)
-        return made
+            setattr(new, name, value + 0)
+        return new
 
 
 class Tally(Counts):
-    """Weights of the tested rows by true, predicted and correctly predicted class.
+    """Sums of weights of the tested rows, by true, predicted and correct class.
 
     The reported metrics do not need a confusion matrix, which would be large for many
     classes. Sums are computed in the order of the rows, independent of the division
@@ -205,12 +205,12 @@ class Tally(Counts):
         total = float(self.true.sum())
         return float(weight) / total if total > 0.0 else math.nan
 
-    def figures(self, positive):
-        """Metrics by the names of fields of a record; F1 is of class `positive`."""
+    def metrics(self, positive):
+        """Return metrics by their names in a record; F1 is that of class `positive`."""
         accuracy = self._share(self.right.sum())
         chance = math.nan
         if not math.isnan(accuracy):
-            # by shares, because products of weights may overflow or underflow
+            # normalized first, because products of weights may overflow or underflow
             total = self.true.sum()
             chance = float((self.true / total) @ (self.predicted / total))
         f1 = math.nan
@@ -236,27 +236,27 @@ class Tally(Counts):
 
 
 class Baselines(Counts):
-    """No-change and majority-class baselines; before the first label both are 0."""
+    """No-change and majority-class baselines; both predict class 0 at first."""
 
     def __init__(self, n_classes):
         self.last = 0
         self.counts = np.zeros(n_classes)
 
-    def guess(self):
-        """Predictions of both baselines for the next row."""
+    def predict(self):
+        """Return the predictions of both baselines for the next row."""
         return self.last, int(self.counts.argmax())
 
-    def learn(self, true, weight):
-        """Predict each row by both baselines before learning it."""
+    def predict_and_update(self, true, weight):
+        """Return the predictions for each row, made before its label is counted."""
         no_change = np.empty_like(true)
         no_change[:1] = self.last
         no_change[1:] = true[:-1]
         majority = self._majority(true, weight)
-        self.take(true, weight)
+        self.update(true, weight)
         return no_change, majority
 
-    def take(self, true, weight):
-        """Learn rows; with delayed labels usually a single row."""
+    def update(self, true, weight):
+        """Count the labels of rows; with delayed labels usually of a single row."""
         if len(true) == 1:
             self.last = int(true[0])
             self.counts[self.last] += 1.0 if weight is None else weight[0]
@@ -265,24 +265,24 @@ class Baselines(Counts):
             add_up(self.counts, true, weight)
 
     def _majority(self, true, weight):
-        # Only classes that can become the most frequent within these rows are tracked,
-        # which are soon none if classes are imbalanced.
-        reach = self.counts + np.bincount(true, weight, minlength=len(self.counts))
-        leader = int(self.counts.argmax())
-        slack = 1.0 - 1e-9  # allows for rounding in sums of weights
-        followed = np.flatnonzero(reach >= slack * self.counts[leader])
-        if len(followed) <= 1:
-            return leader
-        running = np.empty((len(true) + 1, len(followed)))
-        running[0] = self.counts[followed]
-        is_class = true[:, np.newaxis] == followed
+        # Return the most frequent class before each row. Only classes that can become
+        # the most frequent within these rows are tracked.
+        final = self.counts + np.bincount(true, weight, minlength=len(self.counts))
+        most_frequent = int(self.counts.argmax())
+        tolerance = 1.0 - 1e-9  # for rounding in sums of weights
+        tracked = np.flatnonzero(final >= tolerance * self.counts[most_frequent])
+        if len(tracked) <= 1:
+            return most_frequent
+        running = np.empty((len(true) + 1, len(tracked)))
+        running[0] = self.counts[tracked]
+        is_class = true[:, np.newaxis] == tracked
         running[1:] = is_class if weight is None else is_class * weight[:, np.newaxis]
         before = np.cumsum(running, axis=0, out=running)[:-1]
-        return followed[before.argmax(axis=1)]
+        return tracked[before.argmax(axis=1)]
 
 
 def add_up(counts, index, weight):
-    """Add rows to `counts` in place, one after the other."""
+    """Add weights to `counts` in place, in the order of the rows."""
     if weight is None:
         counts += np.bincount(index, minlength=len(counts))
     else:
@@ -290,6 +290,7 @@ def add_up(counts, index, weight):
 
 
 def _plus(total, right, weight):
+    # Returns the total with the weights of the correct rows, added in their order.
     if weight is None:
         return total + float(np.count_nonzero(right))
     return float(np.cumsum(np.append(total, weight[right]))[-1])

@@ -1,4 +1,9 @@
-"""Train and predict with dictionaries, one row at a time, like river does."""
+"""Train and predict with dictionaries, one row at a time, as in the package river.
+
+The *kind* of a column is "number" or "category". `Records` is a table with known names
+and kinds of columns. Methods decorated by `learns` or `reads` take the lock of an
+object for writing or reading.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +82,7 @@ def is_row(chunk):
 def table_of(rows, columns, *, declared=False):
     """Convert dictionaries to a table.
 
-    `columns` are pairs of name and kind; `declared`: whether the user specified them.
+    `columns` are pairs of name and kind. `declared` is whether the user specified them.
     """
     values = [
         [
@@ -304,7 +309,7 @@ class OneByOne(Lockable):
             return
         label = self._labels.get(y)
         if label is None:
-            label = exact_labels([y])  # the model raises the error, or learns the label
+            label = exact_labels([y])  # a list; the model raises the error or learns it
         if w == 1.0:
             self._call(self.model.partial_fit, x, label)
         else:
@@ -453,12 +458,12 @@ class OneByOne(Lockable):
                 self._waiting = waiting
                 return
             columns = complete(columns)
-        given = {} if set(weights) == {1.0} else {"sample_weight": weights}
+        arguments = {} if set(weights) == {1.0} else {"sample_weight": weights}
         self.model.partial_fit(
             table_of(rows, columns, declared=declared),
             np.concatenate([self._labels[label] for label in labels]),
             classes=self._classes,
-            **given,
+            **arguments,
         )
         vars(self).update(_columns=columns, _waiting=[], _fitted=True)
         self._prepare()
@@ -488,8 +493,9 @@ def _is_waiting(row, labels):
         return False
 
 
+# Attributes of a state, and the defaults of those that older states lack.
 STATE = dict.fromkeys(("model", "_classes", "_columns", "_fitted"), NO_DEFAULT)
-STATE |= {"_given_columns": None, "_waiting": [], "_warned": False}  # defaults
+STATE |= {"_given_columns": None, "_waiting": [], "_warned": False}
 
 
 def _not_a_row(x):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
 from ..utils._types import Estimator, LabelsLike, TableLike
-from ._evaluator import PrequentialEvaluator, checked_rows, part, timed
+from ._evaluator import PrequentialEvaluator, arrival_times, checked_rows, slice_rows
 from ._metrics import STREAM_METRICS, Predictions, resolved_scorers
 from ._one_by_one import Dictionaries, is_row
 
@@ -93,7 +93,8 @@ def iter_prequential(
         `pos_label`; with a number of classes other than two, the mean over all
         classes), or any scorer of scikit-learn that only uses predictions, by name or
         made by :func:`sklearn.metrics.make_scorer`. Predictions are stored until they
-        are reported. Forests and OASIS return probabilities in calls of one row.
+        are reported. With metrics of probabilities, forests and `OASISClassifier` are
+        called once per row, which is slower.
     delay : int, float or array-like of shape (n_samples,), default=0
         Delay of labels: a number of rows, or in units of `time`. A row is predicted
         when it arrives, and learned and counted when its label arrives. All pending
@@ -155,7 +156,7 @@ def iter_prequential(
 
 
 class Stream(NamedTuple):
-    """A stream, or a piece of it; `y` is None for an iterable."""
+    """Arguments that describe a stream or a chunk; `y` is None for an iterable."""
 
     X: object
     y: object
@@ -186,7 +187,7 @@ def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
     else:
         X, y, weight = checked_rows(X, y, weight)
         delays, at = np.asarray(delay), None if time is None else np.asarray(time)
-        _, due = timed(at, delays, len(y), 0, -np.inf)
+        _, due = arrival_times(at, delays, len(y), 0, -np.inf)
         if classes is None and not hasattr(estimator, "classes_"):
             classes = np.unique(y[np.isfinite(due)])
         if hasattr(X, "tocsr"):
@@ -200,30 +201,30 @@ def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
 
 
 def _records(run, chunks, chunk_size, report_every, verbose, stored=None):
-    # `stored` collects the predictions of all records.
-    n_come = 0
-    for stream in _unpacked(run.estimator, chunks, chunk_size, report_every):
+    # Yields the records. `stored` collects the predictions of all records.
+    n_arrived = 0
+    for stream in _joined_rows(run.estimator, chunks, chunk_size, report_every):
         X, *columns = stream
         start, n = 0, len(stream.y)
         while start < n:
-            due = report_every - n_come % report_every
+            due = report_every - n_arrived % report_every
             stop = min(start + chunk_size, start + due, n)
-            some = [None if col is None else col[start:stop] for col in columns]
-            run._learn(part(X, start, stop), *some)
-            n_come += stop - start
+            sliced = [None if col is None else col[start:stop] for col in columns]
+            run._learn(slice_rows(X, start, stop), *sliced)
+            n_arrived += stop - start
             start = stop
-            if n_come % report_every == 0:
+            if n_arrived % report_every == 0:
                 yield _report(run, verbose, stored)
-    if n_come % report_every or run.n_waiting_:
+    if n_arrived % report_every or run.n_waiting_:
         run.finish()
         yield _report(run, verbose, stored)
 
 
-def _unpacked(estimator, chunks, chunk_size, report_every):
-    # Single rows are joined to chunks, which end when a record is due.
-    n_come, rows, read = 0, [], None
+def _joined_rows(estimator, chunks, chunk_size, report_every):
+    # Yields chunks. Single rows are joined to chunks, which end when a record is due.
+    n_arrived, rows, reader = 0, [], None
 
-    def joined():
+    def pop_chunk():
         X, y, weight = zip(*rows, strict=True)
         rows.clear()
         if set(weight) == {None}:
@@ -231,25 +232,25 @@ def _unpacked(estimator, chunks, chunk_size, report_every):
         else:
             weight = [1.0 if w is None else w for w in weight]
         _, y, weight = checked_rows(X, y, weight)
-        return Stream(read.table(X), y, weight)
+        return Stream(reader.table(X), y, weight)
 
     try:
         for chunk in chunks:
             if is_row(chunk):
-                read = Dictionaries(estimator) if read is None else read
+                reader = Dictionaries(estimator) if reader is None else reader
                 rows.append(chunk if len(chunk) == 3 else (*chunk, None))
-                n_come += 1
-                if len(rows) == chunk_size or n_come % report_every == 0:
-                    yield joined()
+                n_arrived += 1
+                if len(rows) == chunk_size or n_arrived % report_every == 0:
+                    yield pop_chunk()
                 continue
             if rows:
-                yield joined()
+                yield pop_chunk()
             stream = chunk if isinstance(chunk, Stream) else _checked(chunk)
-            n_come += len(stream.y)
+            n_arrived += len(stream.y)
             yield stream
     finally:  # learn the rows before an error of the source
         if rows:
-            yield joined()
+            yield pop_chunk()
 
 
 def _checked(chunk):

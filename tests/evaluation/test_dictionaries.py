@@ -156,7 +156,7 @@ def test_what_cannot_be_read_is_named():
     model = ConfidenceTreeClassifier()
     with pytest.raises(ValueError, match="a single row must be a dictionary"):
         prequential_score(model, zip(np.eye(2), [0, 1], strict=True), classes=[0, 1])
-    with pytest.raises(TypeError, match="Pass its model: it gets dictionaries"):
+    with pytest.raises(TypeError, match="Pass its attribute `model`"):
         prequential_score(OneByOne(model, classes=[0, 1]), alone(rows, y))
     with pytest.raises(ValueError, match="Column 'size' is numeric. Got 'big'"):
         prequential_score(

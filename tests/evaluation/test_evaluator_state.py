@@ -180,7 +180,7 @@ def test_rows_count_once_they_are_learned(n, weight, n_rows):
     assert (run.n_rows_, run.n_tested_) == (n_rows, 0)
     expected = Baselines(2)
     true = (Y == "low").astype(int)
-    expected.learn(true[:n_rows], None if weight is None else weight[:n_rows])
+    expected.update(true[:n_rows], None if weight is None else weight[:n_rows])
     assert run._baselines.last == expected.last
     np.testing.assert_array_equal(run._baselines.counts, expected.counts)
 
