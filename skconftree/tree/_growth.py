@@ -378,8 +378,14 @@ def check_can_stream(estimator):
             f"None in partial_fit, which never removes a split. Got "
             f"{estimator.pruning!r} instead."
         )
-    ccp_alpha = estimator.ccp_alpha  # an invalid one is named by partial_fit
-    if isinstance(ccp_alpha, Real) and 0.0 < ccp_alpha <= LARGEST:
+    # An invalid ccp_alpha is named by partial_fit. Its default is recognized without
+    # isinstance(ccp_alpha, Real), which is slow: this runs for each row of a stream.
+    ccp_alpha = estimator.ccp_alpha
+    if (
+        (type(ccp_alpha) is not float or ccp_alpha != 0.0)
+        and isinstance(ccp_alpha, Real)
+        and 0.0 < ccp_alpha <= LARGEST
+    ):
         raise AttributeError(
             f"The 'ccp_alpha' parameter of {type(estimator).__name__} must be 0 in "
             f"partial_fit, which never removes a split. Got {ccp_alpha!r} instead."

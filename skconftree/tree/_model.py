@@ -335,7 +335,7 @@ class TreeModel(Lockable):
     @property
     def ends_shrinkage(self):
         """Whether shrinkage ends with the next row, as it does not follow drift."""
-        return self.tree.shrinkage > 0.0 and self.detector_name is not None
+        return self.detector_name is not None and self.tree.shrinkage > 0.0
 
     @learns
     def end_shrinkage(self):
