@@ -45,7 +45,8 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
     else:
         rows = X if isinstance(X, Rows) else model.schema.more(X, caller)
         known, names = model.schema, model.classes
-        names.check(classes)
+        if classes is not None:
+            names.check(classes)
     labels = names.codes(read_labels(y, rows.X, caller))
     if model is not None and model.grows:
         class_weight = model.class_weight
