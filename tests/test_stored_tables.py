@@ -145,6 +145,13 @@ def test_a_script_without_arguments_makes_the_tables_that_are_stored(
             assert stored in notes, name
 
 
+def test_tables_of_papers_say_the_published_settings_beside_their_own(common):
+    known = common["results"].measured()
+    told = [facts["note"] for name, facts in known.items() if name[:6] == "paper-"]
+    assert len(told) > 60
+    assert all(re.match(r"\S.+; published: \S", note) for note in told)
+
+
 def test_the_mutation_score_is_that_of_the_table():
     with (RESULTS / "mutation.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

@@ -71,6 +71,8 @@ PUBLISHED = {
     "offline": "100 runs, 10,000 particles",
     "curves": "100 runs, 10,000 particles",
     "modes": "1 run, 1,000 particles of length 1",
+    "intercept": "nothing like it",
+    "speed": "nothing like it",
 }
 PARTICLES = {"online": 10_000, "buffer": 10_000}
 BINARY = ("letter", "pendigits", "wdbc")
@@ -534,8 +536,7 @@ def main(argv=None):
         given = Namespace(**{**vars(options), **own})
         runs = "1 run" if given.runs == 1 else f"{given.runs} runs"
         note = f"{runs}, {given.particles:,} particles unless named"
-        if part in PUBLISHED:
-            note += f"; published: {PUBLISHED[part]}"
+        note += f"; published: {PUBLISHED[part]}"
         tables = command.tables("paper_d_oasis", options, note)
         print_environment(tables.facts)
         print(f"\n{part}: {note}\n")
