@@ -617,31 +617,67 @@ def determines_class(values, classes, n_classes):
     return len(seen) == len(set(seen.values())) == n_classes
 
 
-def unknown_notes(X, features, categories):
-    """Return notes on unseen categories; `categories` is None for numeric columns."""
-    notes = []
-    for name, column, known in zip(features, X.T, categories or (), strict=False):
-        if known is None:
-            continue
-        new, known = {}, set(known)
-        for value in column.tolist():
-            if value not in known:
-                new[value] = new.get(value, 0) + 1
-        if not new:
-            continue
+class UnknownCategories:
+    """Counts, piece by piece, the rows of categories that a model has not seen.
+
+    `categories` has those of each column, None for a numeric column.
+    """
+
+    MAX_COUNTED = 1000  # distinct categories of a column that are told apart
+
+    def __init__(self, features, categories):
+        self._known = [known and {*known} for known in categories or ()]
+        self._features = features
+        self._new = [{} for _ in self._known]
+        self._n_others = [0] * len(self._known)
+        self._n_rows = 0
+
+    def add(self, X):
+        """Count the rows of a piece."""
+        self._n_rows += len(X)
+        for j, known in enumerate(self._known):
+            if known is None:
+                continue
+            new = self._new[j]
+            for value in X[:, j].tolist():
+                if value in known:
+                    continue
+                if value in new or len(new) < self.MAX_COUNTED:
+                    new[value] = new.get(value, 0) + 1
+                else:
+                    self._n_others[j] += 1
+
+    def notes(self):
+        """Return a note on each column with such categories."""
+        return [
+            self._note(name, new, n_others)
+            for name, new, n_others in zip(
+                self._features, self._new, self._n_others, strict=False
+            )
+            if new
+        ]
+
+    def _note(self, name, new, n_others):
         shown = sorted(new, key=new.get, reverse=True)[:MAX_SHOWN_CATEGORIES]
         shown = ", ".join(
             "missing" if value is None else repr(value) for value in shown
         )
         more = ", ..." if len(new) > MAX_SHOWN_CATEGORIES else ""
-        n = sum(new.values())
-        rows = "1 row has" if n == 1 else f"{n:,} of {len(column):,} rows have"
+        n = sum(new.values()) + n_others
+        rows = "1 row has" if n == 1 else f"{n:,} of {self._n_rows:,} rows have"
         what = "a category" if len(new) == 1 else f"{len(new)} categories"
-        notes.append(
+        what = f"more than {what}" if n_others else what
+        return (
             f"column {name!r}: {rows} {what} that the model has not seen ({shown}{more}"
             "); a split on that column predicts such a row without going further"
         )
-    return notes
+
+
+def unknown_notes(X, features, categories):
+    """Return notes on the unseen categories of a table; see `UnknownCategories`."""
+    unknown = UnknownCategories(features, categories)
+    unknown.add(X)
+    return unknown.notes()
 
 
 def unknown_categories(X, categories):

@@ -147,7 +147,8 @@ data DATA
     "predict": (
         "_predict run_predict",
         "predict the rows of a table with a model saved by fit or stream",
-        "Writes CSV: the predicted class of each row and its probability, with the "
+        "Writes the predicted class of each row and its probability, some rows at a "
+        "time: as Parquet if --output ends with .parquet, otherwise as CSV with the "
         "separator, decimal sign, encoding and byte order mark of DATA.",
         f"""
 {MODEL_AND_DATA}{READING}{SAME_DECIMAL}

@@ -1,4 +1,7 @@
-"""``skconftree predict``: predict the rows of a table with a saved model."""
+"""``skconftree predict``: predict the rows of a table with a saved model.
+
+Rows are read, predicted and written some at a time; no table is in memory.
+"""
 
 import contextlib
 import csv
@@ -7,11 +10,14 @@ import warnings
 
 import numpy as np
 
-from ._columns import unknown_notes
+from ._columns import PREDICTED, SHARE, UnknownCategories, added_name
 from ._common import with_columns
 from ._files import atomic_write, check_files
-from ._table import copied_columns, model_columns, read_columns
+from ._readers import is_parquet, open_stream
+from ._table import CopiedColumns, ModelColumns, model_columns
 from ._text import Progress, standard_output
+
+GROUP_BYTES = 2**24  # of the rows of a group in a Parquet file
 
 
 def run_predict(options):
@@ -22,61 +28,88 @@ def run_predict(options):
 
 def _run_predict(options, progress):
     check_files(options)
-    tree, features, readings, target, like = model_columns(options.model)
-    X, _, notes, dialect = read_columns(
-        options, options.data, features, readings, progress, like=like
-    )
-    tree = with_columns(tree, None)  # the columns are already in its order
-    progress.note(*notes, *unknown_notes(X, features, tree.categories_))
-    progress.update(f"predicting {len(X)} rows")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the notes contain the warnings
-        proba = tree.predict_proba(X)
-    labels = tree.classes_[proba.argmax(axis=1)]
-    if not dialect.can_encode([target or "", *map(str, tree.classes_)]):
-        progress.note(
-            f"the encoding {dialect.encoding} lacks characters of the classes; the "
-            "predictions are written in UTF-8"
+    model = model_columns(options.model)
+    unknown = UnknownCategories(model.features, model.tree.categories_)
+    with contextlib.ExitStack() as stack:
+        stream = open_stream(options.data, None, options, model.dialect)
+        stack.enter_context(stream)
+        as_table, copied = is_parquet(options.output), None
+        if options.keep:
+            copied = stack.enter_context(
+                CopiedColumns(options, model.dialect, as_table)
+            )
+        columns = ModelColumns(
+            options, stream, model.features, model.readings, unknown=unknown
         )
-        dialect = dialect._replace(encoding="utf-8")
-    write = dialect.number
-    rows = _rows(tree.classes_, labels, proba, options.proba, target or "class", write)
-    if options.keep:
-        rows = _with_copied_columns(
-            copied_columns(options, options.data, options.keep, like), rows
-        )
-    progress.clear()
-    if options.output is None:
-        with standard_output() as file, _encoded(file, dialect.encoding) as encoded:
-            _write(encoded, rows, dialect)
-        return 0
-    encoding = dialect.encoding
-    with atomic_write(options.output, "w", encoding=encoding, newline="") as file:
-        _write(file, rows, dialect)
+        blocks = _blocks(options, model, columns, copied, progress)
+        if as_table:
+            with atomic_write(options.output) as file:
+                _write_parquet(file, blocks)
+        else:
+            _write_csv(options, blocks, _dialect_of(stream, model, progress), progress)
+    progress.note(*columns.notes)
     return 0
 
 
-def _rows(classes, labels, proba, all_classes, target, write):
-    if all_classes:
-        yield [target, *(f"probability of {label}" for label in classes.tolist())]
-        for label, shares in zip(labels.tolist(), proba.tolist(), strict=True):
-            yield [label, *map(write, shares)]
-        return
-    yield [target, "probability"]
-    best = np.max(proba, axis=1).tolist()
-    for label, share in zip(labels.tolist(), best, strict=True):
-        yield [label, write(share)]
-
-
-def _with_copied_columns(copied, rows):
-    """Prepend columns of the table to the predictions; rename equal names."""
-    (names, *texts), (titles, *predicted) = copied, rows
-    yield [
-        *names,
-        *(f"predicted {title}" if title in names else title for title in titles),
+def _blocks(options, model, columns, copied, progress):
+    """Yield the columns to write, by their names, for some rows at a time."""
+    tree = with_columns(model.tree, None)  # the columns are already in its order
+    classes, names = tree.classes_, [] if copied is None else copied.names
+    titles = [model.target or "class", "probability"]
+    if options.proba:
+        titles[1:] = [f"{SHARE}{label}" for label in classes.tolist()]
+    titles = [
+        added_name(f"{PREDICTED} {title}", names) if title in names else title
+        for title in titles
     ]
-    for text, row in zip(texts, predicted, strict=True):
-        yield [*text, *row]
+    for X, _ in columns.pieces(progress, "predicted"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the notes contain the warnings
+            proba = tree.predict_proba(X)
+        labels = classes[proba.argmax(axis=1)]
+        shares = proba if options.proba else proba.max(axis=1, keepdims=True)
+        kept = [] if copied is None else copied.take(len(X))
+        yield dict(zip([*names, *titles], [*kept, labels, *shares.T], strict=True))
+
+
+def _dialect_of(stream, model, progress):
+    """Return the dialect of the table, in an encoding that has all classes."""
+    dialect = stream.dialect
+    if dialect.can_encode([model.target or "", *map(str, model.tree.classes_)]):
+        return dialect
+    progress.note(
+        f"the encoding {dialect.encoding} lacks characters of the classes; the "
+        "predictions are written in UTF-8"
+    )
+    return dialect._replace(encoding="utf-8")
+
+
+def _write_csv(options, blocks, dialect, progress):
+    """Write blocks of columns to the file of --output or to standard output."""
+    progress.clear()
+    encoding = dialect.encoding
+    with contextlib.ExitStack() as stack:
+        if options.output is None:
+            file = stack.enter_context(standard_output())
+            file = stack.enter_context(_encoded(file, encoding))
+        else:
+            file = stack.enter_context(
+                atomic_write(options.output, "w", encoding=encoding, newline="")
+            )
+        table = csv.writer(file, delimiter=dialect.delimiter, lineterminator="\n")
+        for i, block in enumerate(blocks):
+            if i == 0:
+                table.writerow(block)
+            texts = [_texts(column, dialect) for column in block.values()]
+            table.writerows(zip(*texts, strict=True))
+
+
+def _texts(column, dialect):
+    if not isinstance(column, np.ndarray):
+        return column
+    if column.dtype.kind == "f":
+        return map(dialect.number, column.tolist())
+    return column.tolist()
 
 
 @contextlib.contextmanager
@@ -93,6 +126,24 @@ def _encoded(file, encoding):
         wrapper.detach()
 
 
-def _write(file, rows, dialect):
-    table = csv.writer(file, delimiter=dialect.delimiter, lineterminator="\n")
-    table.writerows(rows)
+def _write_parquet(file, blocks):
+    """Write blocks of columns to a Parquet file, in groups of many rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with contextlib.ExitStack() as stack:
+        writer, waiting = None, []
+        for block in blocks:
+            columns = [
+                pa.array(column, pa.string()) if isinstance(column, list) else column
+                for column in block.values()
+            ]
+            waiting.append(pa.table(columns, names=list(block)))
+            if writer is None:
+                writer = pq.ParquetWriter(file, waiting[0].schema)
+                stack.enter_context(writer)
+            if sum(table.nbytes for table in waiting) >= GROUP_BYTES:
+                writer.write_table(pa.concat_tables(waiting))
+                waiting = []
+        if waiting:
+            writer.write_table(pa.concat_tables(waiting))

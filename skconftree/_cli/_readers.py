@@ -664,6 +664,7 @@ def _categories(texts):
 
 
 BATCH = 8192  # rows decoded at a time
+BUFFER = 65_536  # bytes of a column that are read at a time
 MAX_FIELD_CHARACTERS = 131_072  # the limit of the csv module
 MAX_BYTES = 2**26  # of the rows decoded at a time, in the units of the file
 STRING_TYPES = {"string", "large_string", "string_view"}
@@ -674,6 +675,7 @@ class ParquetStream:
     """Reader of a Parquet file, in batches of a row group."""
 
     late_notes = ()  # see `CsvStream`
+    has_fingerprints = True
 
     def __init__(self, path, target, *, decimal=None, dates=None):
         try:
@@ -692,12 +694,13 @@ class ParquetStream:
         self.fingerprint = 0
         try:
             with pq.ParquetFile(path) as file:
-                schema = file.schema_arrow
+                self._schema = schema = file.schema_arrow
             # Texts are read as codes: a few bytes of a file can be a text in every row.
             texts = [
                 field.name for field in schema if str(field.type) in DICTIONARY_TYPES
             ]
-            self._file = pq.ParquetFile(path, read_dictionary=texts)
+            # a row group may be large: no column of it is read at once
+            self._file = pq.ParquetFile(path, read_dictionary=texts, buffer_size=BUFFER)
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror or error}") from error
         except pa.ArrowException as error:
@@ -718,6 +721,7 @@ class ParquetStream:
         except BaseException:
             self._file.close()
             raise
+        self._columns = None  # names of the columns that are read; None: all
         self._batches = self._read()
         self._buffered = None, [], [], []
 
@@ -750,6 +754,19 @@ class ParquetStream:
             "and dates are supported. Drop or convert it"
         )
 
+    def restrict(self, names):
+        """Read only these features, without fingerprints, which is faster."""
+        contents = dict(zip(self.features, self._contents, strict=True))
+        self.features = [name for name in self.features if name in names]
+        self.header = [
+            name for name in self.header if name in (*self.features, self.target)
+        ]
+        if self.target is not None:
+            self._label = self.header.index(self.target)
+        self._contents = [contents[name] for name in self.features]
+        self.readings = [POINT] * len(self.features)
+        self._columns, self.has_fingerprints = self.header, False
+
     def holds_texts(self, name):
         """Whether a column contains strings that are not dictionary-encoded."""
         return self._contents[self.features.index(name)] == "texts"
@@ -759,7 +776,7 @@ class ParquetStream:
         heads = [[] for _ in self.features]
         n_rows = 0
         n_bytes = 0
-        for batch in self._batches_of(None):
+        for batch in self._batches_of(self._columns):
             n_bytes += batch.nbytes
             batch = batch.slice(0, N_INFERENCE_ROWS - n_rows)
             n_rows += len(batch)
@@ -811,7 +828,9 @@ class ParquetStream:
                 max_rows = MAX_BYTES * group.num_rows // max(group.total_byte_size, 1)
                 size = max(1, min(size, max_rows))
         with self._named_errors():
-            yield from self._file.iter_batches(batch_size=size, columns=columns)
+            for batch in self._file.iter_batches(batch_size=size, columns=columns):
+                # the name of another column may begin with "NAME."
+                yield batch if columns is None else batch.select(columns)
 
     def _texts(self, batch, index):
         """Return the texts of a column, None for missing values."""
@@ -828,12 +847,14 @@ class ParquetStream:
     def _read(self):
         # Yields, per batch, the rows, their labels, a checksum of each row, and the
         # texts that are not numbers.
-        for batch in self._batches_of(None):
+        for batch in self._batches_of(self._columns):
             columns, unparseable = [], [[] for _ in range(len(batch))]
             labels = [""] * len(batch)
             if self._label is not None:
                 labels = [text or "" for text in self._texts(batch, self._label)]
-            checksums = [zlib.crc32(label.encode()) for label in labels]
+            checksums = labels
+            if self.has_fingerprints:
+                checksums = [zlib.crc32(label.encode()) for label in labels]
             kinds = zip(
                 self._feature_indices(), self._contents, self.readings, strict=True
             )
@@ -855,8 +876,9 @@ class ParquetStream:
                 else:
                     with self._named_errors():
                         column = (_days if content == "dates" else _numbers)(column)
-                    parts = [value.tobytes() for value in column]
-                checksums = list(map(zlib.crc32, parts, checksums))
+                    parts = (one.tobytes() for one in column)
+                if self.has_fingerprints:
+                    checksums = list(map(zlib.crc32, parts, checksums))
                 columns.append(column)
             X = as_matrix(columns, len(batch), self.readings)
             yield X, labels, checksums, unparseable
@@ -874,13 +896,21 @@ class ParquetStream:
         )
         X, labels, checksums, unparseable = taken
         fingerprints = []
-        for checksum in checksums:
+        for checksum in checksums if self.has_fingerprints else ():
             self.fingerprint = zlib.crc32(checksum.to_bytes(4), self.fingerprint)
             fingerprints.append(self.fingerprint)
         unparseable = [
             (row, *value) for row, values in enumerate(unparseable) for value in values
         ]
         return X, labels, fingerprints, unparseable
+
+    def tables(self, names):
+        """Yield some columns of all rows as Arrow tables."""
+        import pyarrow as pa
+
+        schema = pa.schema([self._schema.field(name) for name in names])
+        for batch in self._batches_of(names):
+            yield pa.Table.from_batches([batch]).cast(schema)
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""
@@ -1065,6 +1095,13 @@ class SelectedStream:
 
 
 READERS = {".parquet": ParquetStream, ".pq": ParquetStream}
+
+
+def is_parquet(path):
+    """Whether the name of a file, or None, is that of a Parquet file."""
+    return str(path).endswith(tuple(READERS))
+
+
 STANDARD_INPUT = "-"
 
 _spooled = []  # path of the file that standard input was copied to

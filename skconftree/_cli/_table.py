@@ -1,5 +1,6 @@
 """Tables in memory: for `fit`, and for the predictions of a saved model."""
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -174,36 +175,70 @@ def model_columns(path):
         raise UserError(f"{path} is damaged: {error!r}") from None
 
 
-def read_columns(options, path, features, readings, progress, target=None, like=None):
-    """Read the columns of a model, and optionally the target, from another table.
+class ModelColumns:
+    """The columns of a model in another table, and optionally the target, in pieces.
 
-    `like` is the dialect of the training table.
-
-    Returns the columns, the labels, notes, and the dialect of the table.
+    `stream` is the reader of the table. `unknown` counts categories that are not in the
+    model (None: they are not counted). `notes` are complete after the last piece.
     """
-    with open_stream(path, target, options, like) as stream:
+
+    def __init__(self, options, stream, features, readings, target=None, unknown=None):
         missing = [name for name in features if name not in stream.features]
         if missing:
             raise UserError(_missing_columns_message(stream, missing, features, target))
+        if hasattr(stream, "restrict"):
+            stream.restrict(features)
         readings = [with_decimal(reading, options.decimal) for reading in readings]
         reading_of = dict(zip(features, readings, strict=True))
         types = stream.lookahead()
         stream.readings = [reading_of.get(name) for name in stream.features]
-        notes = [] if options.decimal else _sign_notes(stream, types)
-        pieces, unparseable = _pieces(stream, progress)
-    if not pieces:
-        raise UserError(f"{stream.path} has no rows below its header")
-    if pieces[-1].problem is not None:
-        raise pieces[-1].problem
-    indices = [stream.features.index(name) for name in features]
-    X = np.concatenate([piece.X[:, indices] for piece in pieces])
-    if None not in readings:
-        X = X.astype(np.float32)
-    labels = [label for piece in pieces for label in piece.labels]
-    notes += unparseable.notes(stream, types_are_fixed=True)
-    subjects = tuple(f"column {name!r}" for name in features)
-    notes = [note for note in notes if note.startswith(subjects)]
-    return X, labels, notes, stream.dialect
+        self._stream, self._features = stream, features
+        self._is_mixed = None in readings
+        self._notes = [] if options.decimal else _sign_notes(stream, types)
+        self._unparseable, self._unknown = UnparseableValues(), unknown
+
+    def pieces(self, progress, done="read"):
+        """Yield the columns and the labels of some rows; an error comes last."""
+        stream, problem = self._stream, None
+        indices = [stream.features.index(name) for name in self._features]
+        progress.update(f"reading {stream.path}")
+        shown = 0
+        for piece in stream.pieces(CHUNK_ROWS):
+            for _, index, text in piece.unparseable:
+                self._unparseable.add(index, text)
+            problem = piece.problem
+            if piece.labels:
+                X = piece.X[:, indices]
+                if self._unknown is not None:
+                    self._unknown.add(X)
+                yield X if self._is_mixed else X.astype(np.float32), piece.labels
+            if stream.n_rows >= shown + PROGRESS_ROWS:
+                shown = stream.n_rows
+                progress.update(f"{shown:,} rows of {stream.path} {done}")
+        if problem is not None:
+            raise problem
+        if not stream.n_rows:
+            raise UserError(f"{stream.path} has no rows below its header")
+
+    @property
+    def notes(self):
+        """Notes on the columns of the model."""
+        notes = [
+            *self._notes,
+            *self._unparseable.notes(self._stream, types_are_fixed=True),
+        ]
+        subjects = tuple(f"column {name!r}" for name in self._features)
+        notes = [note for note in notes if note.startswith(subjects)]
+        return notes if self._unknown is None else [*notes, *self._unknown.notes()]
+
+
+def read_columns(options, path, features, readings, progress, target=None, like=None):
+    """Read all rows of `ModelColumns`; return columns, labels and notes."""
+    with open_stream(path, target, options, like) as stream:
+        columns = ModelColumns(options, stream, features, readings, target)
+        pieces = list(columns.pieces(progress))
+    X = np.concatenate([X for X, _ in pieces])
+    return X, [label for _, labels in pieces for label in labels], columns.notes
 
 
 def _sign_notes(stream, types):
@@ -220,18 +255,48 @@ def _sign_notes(stream, types):
     ]
 
 
-def copied_columns(options, path, names, like):
-    """Yield column names, then the texts of each row; ["all"] means all columns."""
-    with open_stream(path, None, options, like) as stream:
-        if names == ["all"]:
-            names = stream.features
-        indices = indices_of(names, stream.features, "--keep")
-        stream.lookahead()
+class CopiedColumns:
+    """Columns of --keep, which are copied from a table to its predictions.
+
+    `take` returns lists of texts, or with `as_arrays` Arrow arrays if the table has
+    types. ``--keep all`` means all columns.
+    """
+
+    def __init__(self, options, like, as_arrays):
+        stream = self._stream = open_stream(options.data, None, options, like)
+        try:
+            names = stream.features if options.keep == ["all"] else options.keep
+            indices = indices_of(names, stream.features, "--keep")
+            stream.lookahead()
+        except BaseException:
+            stream.__exit__()
+            raise
+        self.names = names
+        self._table = self._tables = None
+        if as_arrays and hasattr(stream, "tables"):
+            self._tables = stream.tables(names)
+            return
         stream.readings = [None] * len(stream.features)
-        yield names
-        for piece in stream.pieces(CHUNK_ROWS):
-            for row in piece.X[:, indices].tolist():
-                yield ["" if text is None else text for text in row]
+        pieces = stream.pieces(CHUNK_ROWS)
+        self._rows = (row for piece in pieces for row in piece.X[:, indices].tolist())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._stream.__exit__(*error)
+
+    def take(self, n_rows):
+        """Return the values of the columns in the next rows."""
+        if self._tables is None:
+            return list(map(list, zip(*islice(self._rows, n_rows), strict=True)))
+        import pyarrow as pa
+
+        while self._table is None or self._table.num_rows < n_rows:
+            table = next(self._tables)
+            self._table = pa.concat_tables([self._table or table.slice(0, 0), table])
+        table, self._table = self._table.slice(0, n_rows), self._table.slice(n_rows)
+        return table.columns
 
 
 def _missing_columns_message(stream, missing, features, target):
@@ -266,7 +331,7 @@ def _pieces(stream, progress):
 
 def read_labeled(options, path, features, readings, progress, target, like):
     """Read labeled rows of another table; return columns, labels and notes."""
-    X, labels, notes, _ = read_columns(
+    X, labels, notes = read_columns(
         options, path, features, readings, progress, target, like
     )
     known, more = known_labels(labels, target, options.skip_missing)
