@@ -19,7 +19,7 @@ from skconftree.active.pool import SimulationResult
 from skconftree.bounds import BaseBound, credible_interval, param_grid
 from skconftree.datasets import make_sea
 from skconftree.drift import DDM, DriftState
-from skconftree.evaluation import OneByOne, iter_prequential
+from skconftree.evaluation import OneByOne, RiverClassifier, iter_prequential
 from skconftree.inspection import ConfidenceTreeDisplay, SplitAudit, audit_splits
 from skconftree.tree import RowIndex, export_html, export_text
 
@@ -72,6 +72,7 @@ assert_type(audit_splits(tree, X, y), SplitAudit)
 assert_type(ConfidenceTreeDisplay.from_estimator(tree), ConfidenceTreeDisplay)
 assert_type(DDM().update(True), DriftState)
 assert_type(OneByOne(tree).predict_proba_one({"a": 1.0}), dict[Any, Any])
+assert_type(RiverClassifier(tree).explain_one({"a": 1.0}), list[dict[str, Any]])
 assert_type(next(iter_prequential(tree, X, y)).accuracy, float)
 interval = credible_interval([3, 4])
 assert_type(interval[0], np.float64 | Floats)

@@ -4,11 +4,13 @@ from ._evaluator import PrequentialEvaluator, PrequentialRecord
 from ._label_noise import estimate_label_noise
 from ._one_by_one import OneByOne
 from ._prequential import iter_prequential, prequential_score
+from ._river import RiverClassifier
 
 __all__ = [
     "OneByOne",
     "PrequentialEvaluator",
     "PrequentialRecord",
+    "RiverClassifier",
     "estimate_label_noise",
     "iter_prequential",
     "prequential_score",

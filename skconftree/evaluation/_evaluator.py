@@ -20,11 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..tables._dictionaries import Dictionaries, dictionaries_in
 from ..tables._labels import exact_labels, find_labels
 from ..utils._available import absence_error
 from ..utils._codec import NO_DEFAULT, is_count, with_version, without_version
 from ..utils._lock import Lockable, learns, reads
-from ..utils._types import Estimator, LabelsLike, TableLike
+from ..utils._types import Estimator, LabelsLike, RowsLike
 from ._metrics import (
     Baselines,
     Predictions,
@@ -260,10 +261,11 @@ class DelayedStep:
         predictions, proba = run._predict_and_learn(
             X, run.classes_.take(true), arguments
         )
+        run._tell(predictions, proba)
         self.predictions[start] = self.rows.entries["predicted"][entries.start] = (
             predictions[0]
         )
-        if proba is not None:
+        if run._needs_proba:
             self.rows.entries["proba"][entries] = proba
         self._record_learned(positions)
         return True
@@ -280,8 +282,11 @@ class DelayedStep:
             predictions, proba = run._predict(slice_rows(self.X, start, stop))
             self.predictions[rows] = predictions
             self.rows.entries["predicted"][entries] = predictions[self.arrives[rows]]
-            if proba is not None:
+            run._tell(predictions, proba)
+            if run._needs_proba:
                 self.rows.entries["proba"][entries] = proba[self.arrives[rows]]
+        else:
+            run._tell(np.full(stop - start, -1), np.zeros((stop - start, 1)))
         self._predict_baselines(start, stop)
 
     def _predict_baselines(self, start, stop):
@@ -361,6 +366,7 @@ STATE_CLASSES = {  # attributes that are stored as dictionaries of their attribu
     "_baselines": Baselines,
     "_predictions": Predictions,
     "_waiting": Waiting,
+    "_dictionaries": Dictionaries,
 }
 
 
@@ -570,6 +576,8 @@ class PrequentialEvaluator(Lockable):
     (150, 75, 0.96)
     """
 
+    _listener = None  # a function of predicted classes and probabilities, see `_tell`
+
     def __init__(
         self,
         estimator: Estimator,
@@ -612,6 +620,7 @@ class PrequentialEvaluator(Lockable):
         self._baselines = Baselines(len(self.classes_))
         self._predictions = Predictions()
         self._waiting = Waiting(len(self.classes_) if self._needs_proba else 0)
+        self._dictionaries = None  # columns, if rows are dictionaries
         self._by_time = False  # whether arrival times were passed
         self._last_time = -NEVER
 
@@ -625,6 +634,15 @@ class PrequentialEvaluator(Lockable):
         return len(self._waiting)
 
     @property
+    def _computes_proba(self):
+        return self._needs_proba or self._listener is not None
+
+    def _tell(self, codes, proba):
+        # Tell the listener the predicted classes of the next rows (-1: none).
+        if self._listener is not None:
+            self._listener(codes, proba)
+
+    @property
     def _n_arrived(self):
         return self.n_rows_ + self.n_waiting_ + self.n_unlabeled_
 
@@ -635,7 +653,9 @@ class PrequentialEvaluator(Lockable):
     @reads
     def __getstate__(self):
         # A deep copy under the lock: the estimator and its metrics are consistent.
-        return with_version(write_parts(copy.deepcopy(super().__getstate__())))
+        state = dict(super().__getstate__())
+        state.pop("_listener", None)
+        return with_version(write_parts(copy.deepcopy(state)))
 
     def __setstate__(self, state):
         state = without_version(state, SETTINGS, type(self).__name__)
@@ -644,20 +664,22 @@ class PrequentialEvaluator(Lockable):
     @learns
     def update(
         self,
-        X: TableLike,
-        y: LabelsLike,
+        X: RowsLike,
+        y: LabelsLike | Any,
         sample_weight: ArrayLike | None = None,
         *,
         delay: float | ArrayLike | None = None,
         time: ArrayLike | None = None,
-    ) -> NDArray[Any] | None:
+    ) -> NDArray[Any] | Any | None:
         """Predict rows, and learn those whose labels have arrived.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the order of their arrival.
-        y : array-like of shape (n_samples,)
+        X : array-like of shape (n_samples, n_features), dict or list of dict
+            Rows in the order of their arrival. The keys of dictionaries are columns.
+            The first call, or the fitted estimator, determines which columns there are
+            and which of them are categorical, as in :class:`OneByOne`.
+        y : array-like of shape (n_samples,), or a label if X is one dictionary
             Labels. Labels that never arrive are ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, for the estimator and in the metrics.
@@ -669,9 +691,10 @@ class PrequentialEvaluator(Lockable):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or None
-            Labels predicted when the rows arrived; None for rows that arrived before
-            there was a model. None without predictions.
+        ndarray of shape (n_samples,), label or None
+            Labels predicted when the rows arrived, a single one if X is one dictionary;
+            None for rows that arrived before there was a model. None without
+            predictions.
 
         Raises
         ------
@@ -680,7 +703,27 @@ class PrequentialEvaluator(Lockable):
             then unchanged, and so is the estimator if it validates its input before it
             learns the first row.
         """
-        return self._learn(*checked_rows(X, y, sample_weight), delay, time)
+        rows = dictionaries_in(X)
+        if rows is None:
+            return self._learn(*checked_rows(X, y, sample_weight), delay, time)
+        is_single = rows[0] is X
+        if is_single:
+            y = exact_labels([y])
+            sample_weight, time = (
+                None if one is None else [one] for one in (sample_weight, time)
+            )
+        _, y, weight = checked_rows(rows, y, sample_weight)
+        # a failed first call does not determine the columns
+        read = copy.copy(self._dictionaries) or Dictionaries(self.estimator)
+        table = read.table(rows)
+        try:
+            predicted = self._learn(table, y, weight, delay, time)
+        finally:
+            if self._n_arrived:
+                self._dictionaries = read
+        return (
+            predicted if predicted is None or not is_single else predicted.tolist()[0]
+        )
 
     @learns
     def finish(self) -> None:
@@ -714,7 +757,7 @@ class PrequentialEvaluator(Lockable):
                 )
         delay = self.delay if delay is None else delay
         if time is None and not np.any(delay) and not self.n_waiting_:
-            if not (self._needs_proba and self._per_row) or self._returns_proba():
+            if not (self._computes_proba and self._per_row) or self._returns_proba():
                 return self._learn_undelayed(X, y, weight)
         return self._learn_delayed(X, y, weight, delay, time)
 
@@ -766,6 +809,7 @@ class PrequentialEvaluator(Lockable):
                     predicted, proba = self._predict(X)
                 self.estimator.partial_fit(X, y, **arguments)
             self._commit_undelayed(true, predicted, weight, start, proba)
+            self._tell(predicted, proba)
         except BaseException:
             if self.n_rows_ == n_rows:
                 n = self._n_learned(seen, weight, len(y))
@@ -780,7 +824,7 @@ class PrequentialEvaluator(Lockable):
 
     def _predict_and_learn(self, X, y, arguments):
         """Predict each row before it is learned; return the same as `_predict`."""
-        if not self._needs_proba:
+        if not self._computes_proba:
             predicted = self.estimator.partial_fit_predict(X, y, **arguments)
             return self._encode(np.asarray(predicted)), None
         proba = self.estimator.partial_fit_predict(X, y, **arguments, return_proba=True)
@@ -791,13 +835,13 @@ class PrequentialEvaluator(Lockable):
         return (
             self._per_row
             and not hasattr(self.estimator, "classes_")
-            and (not self._needs_proba or self._returns_proba())
+            and (not self._computes_proba or self._returns_proba())
         )
 
     def _predict(self, X):
         """Return class indices, and probabilities if a metric needs them, else None."""
         predicted = self._encode(np.asarray(self.estimator.predict(X)))
-        proba = self.estimator.predict_proba(X) if self._needs_proba else None
+        proba = self.estimator.predict_proba(X) if self._computes_proba else None
         return predicted, proba
 
     def _returns_proba(self):

@@ -8,9 +8,9 @@ object for writing or reading.
 from __future__ import annotations
 
 import copy
-import math
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from numbers import Real
 from operator import itemgetter
 from typing import Any
@@ -19,153 +19,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from ..tables._dictionaries import (
+    KINDS,
+    columns_in,
+    columns_of_model,
+    complete,
+    number,
+    table_of,
+    warn_about_keys,
+)
 from ..tables._labels import exact_labels
 from ..tables._records import Records
 from ..utils._available import absence_error, available_if
 from ..utils._codec import (
     NO_DEFAULT,
     check_state_parts,
-    is_missing,
     with_version,
     without_version,
 )
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
-from ..utils._warnings import warn
 from ._evaluator import resolve_classes
 
 MAX_WAITING = 100  # rows after which the type of each column must be known
-KINDS = ("number", "category")
-
-
-class Dictionaries:
-    """Converts lists of dictionaries to tables with the columns of the first list."""
-
-    def __init__(self, estimator):
-        self.columns = None
-        self.warned = False
-        if hasattr(estimator, "classes_"):
-            if not hasattr(estimator, "feature_names_in_"):
-                raise ValueError(
-                    "The rows of the stream are dictionaries, but the estimator was "
-                    "fitted without column names. Fit it with a frame, or pass arrays."
-                )
-            self.columns = columns_of_model(estimator, None)
-
-    def table(self, rows):
-        """Convert dictionaries to a table."""
-        if self.columns is None:
-            self.columns = complete(columns_in(rows))
-        unknown = set().union(*rows) - {name for name, _ in self.columns}
-        if unknown and not self.warned:
-            self.warned = True
-            _warn_about_keys(unknown)
-        return table_of(rows, self.columns)
-
-
-def _warn_about_keys(unknown, remedy=""):
-    warn(
-        "Keys that do not occur in the first rows are ignored: "
-        f"{sorted(unknown, key=str)}.{remedy}"
-    )
-
-
-def is_row(chunk):
-    """Whether a chunk is a dictionary with its label and optionally its weight."""
-    return (
-        isinstance(chunk, tuple)
-        and len(chunk) in (2, 3)
-        and isinstance(chunk[0], Mapping)
-    )
-
-
-def table_of(rows, columns, *, declared=False):
-    """Convert dictionaries to a table.
-
-    `columns` are pairs of name and kind. `declared` is whether the user specified them.
-    """
-    values = [
-        [
-            row.get(name) if kind == "category" else number(row.get(name), name)
-            for name, kind in columns
-        ]
-        for row in rows
-    ]
-    names = [name for name, _ in columns]
-    has_names = all(isinstance(name, str) for name in names)
-    feature_names = np.array(names, dtype=object) if has_names else None
-    category = "category" if declared else "str"
-    dtypes = [category if kind == "category" else "float64" for _, kind in columns]
-    return Records(names, feature_names, dtypes, None, values)
-
-
-def columns_of_model(model, declared):
-    """Return pairs of name and kind of the columns of a fitted model.
-
-    `declared` are the columns that the user specified, or None. They are needed if the
-    model has no column names.
-    """
-    names = getattr(model, "feature_names_in_", None)
-    nominal = getattr(model, "is_categorical_", None)
-    if names is not None:
-        names = names.tolist()
-    elif declared is not None:
-        names = [name for name, _ in declared]
-    else:
-        raise ValueError(
-            "The model was fitted without column names. Pass its columns in order, as "
-            "columns={name: 'number' or 'category'}."
-        )
-    if len(names) != model.n_features_in_:
-        raise ValueError(
-            f"columns must have the {model.n_features_in_} columns that the model was "
-            f"fitted with. Got {len(names)}."
-        )
-    if nominal is None:
-        nominal = np.zeros(len(names), dtype=bool)
-    columns = [
-        (name, KINDS[int(kind)]) for name, kind in zip(names, nominal, strict=True)
-    ]
-    if declared is not None and dict(columns) != dict(declared):
-        raise ValueError(
-            f"columns must be those of the fitted model, {dict(columns)}. Got "
-            f"{dict(declared)}."
-        )
-    return columns
-
-
-def columns_in(rows):
-    """Map each key to the kind of its first value, or to None if all are missing."""
-    columns = {}
-    for row in rows:
-        for name, value in row.items():
-            if columns.setdefault(name) is None and not is_missing(value):
-                columns[name] = "category" if isinstance(value, str) else "number"
-    return columns
-
-
-def complete(columns):
-    """Return pairs of name and kind; columns without any value contain numbers."""
-    return [(name, kind or "number") for name, kind in columns.items()]
-
-
-def number(value, name):
-    """Convert a value of a numeric column to float; None becomes NaN."""
-    if value is None:
-        return math.nan
-    try:
-        if not isinstance(value, str | bytes):
-            return float(value)
-    except (TypeError, ValueError):
-        pass
-    except OverflowError as error:
-        raise ValueError(
-            f"Column {name!r} contains a number that is too large for float32."
-        ) from error
-    raise ValueError(
-        f"Column {name!r} is numeric. Got {value!r}. A column is categorical if its "
-        "first value is a string, or if `columns` declares it as 'category'."
-    )
 
 
 class OneByOne(Lockable):
@@ -212,6 +88,11 @@ class OneByOne(Lockable):
     n_waiting_ : int
         Number of rows that wait to be learned. If the stream ends before, they are
         never learned.
+    n_rows_seen_ : int
+        Number of rows that the model has learned, without those that wait.
+    drift_detected : bool
+        Whether the model detected a drift at the last learned row, which the parameter
+        `drift` of the model enables.
 
     Raises
     ------
@@ -263,6 +144,7 @@ class OneByOne(Lockable):
         self._columns = columns_of_model(model, columns) if self._fitted else columns
         self._waiting = []
         self._warned = False
+        self._n_drifts_before = None
         self._prepare()
 
     @property
@@ -284,6 +166,23 @@ class OneByOne(Lockable):
     def n_waiting_(self) -> int:
         """Number of rows that wait to be learned."""
         return len(self._waiting)
+
+    @property
+    def n_rows_seen_(self) -> int:
+        """Number of rows that the model has learned, without those that wait."""
+        return self.model.n_rows_seen_ if self._fitted else 0
+
+    @property
+    def drift_detected(self) -> bool:
+        """Whether the model detected a drift at the last learned row."""
+        return (
+            self._n_drifts_before is not None and self._count() > self._n_drifts_before
+        )
+
+    def _count(self):
+        # Number of drifts so far; None if the model does not look for drifts.
+        is_watched = getattr(self.model, "drift", None) is not None
+        return getattr(self.model, "n_drifts_", None) if is_watched else None
 
     @learns
     def learn_one(self, x: dict[Any, Any], y: Any, *, w: float = 1.0) -> None:
@@ -307,6 +206,7 @@ class OneByOne(Lockable):
         if not self._fitted:
             self._begin(x, y, w)
             return
+        self._n_drifts_before = self._count()
         label = self._labels.get(y)
         if label is None:
             label = exact_labels([y])  # a list; the model raises the error or learns it
@@ -353,6 +253,26 @@ class OneByOne(Lockable):
                 zip(self.model.classes_.tolist(), proba[0].tolist(), strict=True)
             )
         return {}
+
+    @available_if(lambda self: self.model.explain)
+    @reads
+    def explain_one(self, x: dict[Any, Any]) -> list[dict[str, Any]]:
+        """Evidence of every split on the path of one row, see the tree's `explain`.
+
+        Only wrappers of a tree have this method.
+
+        Parameters
+        ----------
+        x : dict
+            Values by the names of their columns.
+
+        Returns
+        -------
+        list of dict
+            One dict per split, from the root down. Empty before the model has learned a
+            row.
+        """
+        return self._call(self.model.explain, x)[0] if self._fitted else []
 
     @available_if(lambda self: super().clone)
     @reads
@@ -434,11 +354,20 @@ class OneByOne(Lockable):
     def _records(self, numbers, values):
         return Records(self._names, self._feature_names, self._dtypes, numbers, values)
 
+    def table(self, X):
+        """Convert a pandas frame as dictionaries are converted; columns are known."""
+        self._warn_of(dict.fromkeys(X.columns))
+        if self._pack is not None and set(self._names) <= set(X.columns):
+            with suppress(TypeError, ValueError):  # errors name the value below
+                numbers = X[self._names].to_numpy(np.float64, na_value=np.nan)
+                return self._records(numbers, None)
+        return table_of(X.to_dict("records"), self._columns)
+
     def _warn_of(self, x):
         unknown = x.keys() - set(self._names)
         if unknown and not self._warned:
             self._warned = True
-            _warn_about_keys(unknown, " Declare them in `columns` to use them.")
+            warn_about_keys(unknown, " Declare them in `columns` to use them.")
 
     def _begin(self, x, y, w):
         # Learn the waiting rows at once, when their columns are known.
@@ -496,6 +425,7 @@ def _is_waiting(row, labels):
 # Attributes of a state, and the defaults of those that older states lack.
 STATE = dict.fromkeys(("model", "_classes", "_columns", "_fitted"), NO_DEFAULT)
 STATE |= {"_given_columns": None, "_waiting": [], "_warned": False}
+STATE |= {"_n_drifts_before": None}
 
 
 def _not_a_row(x):

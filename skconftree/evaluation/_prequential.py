@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
+from ..tables._dictionaries import Dictionaries
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._evaluator import PrequentialEvaluator, arrival_times, checked_rows, slice_rows
 from ._metrics import STREAM_METRICS, Predictions, resolved_scorers
-from ._one_by_one import Dictionaries, is_row
 
 if TYPE_CHECKING:
     from ._evaluator import PrequentialRecord
@@ -236,7 +236,7 @@ def _joined_rows(estimator, chunks, chunk_size, report_every):
 
     try:
         for chunk in chunks:
-            if is_row(chunk):
+            if _is_row(chunk):
                 reader = Dictionaries(estimator) if reader is None else reader
                 rows.append(chunk if len(chunk) == 3 else (*chunk, None))
                 n_arrived += 1
@@ -251,6 +251,15 @@ def _joined_rows(estimator, chunks, chunk_size, report_every):
     finally:  # learn the rows before an error of the source
         if rows:
             yield pop_chunk()
+
+
+def _is_row(chunk):
+    # Whether it is a dictionary with its label and optionally its weight.
+    return (
+        isinstance(chunk, tuple)
+        and len(chunk) in (2, 3)
+        and isinstance(chunk[0], Mapping)
+    )
 
 
 def _checked(chunk):

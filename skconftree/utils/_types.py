@@ -1,5 +1,6 @@
 """Type aliases for the public API, named like the types in docstrings."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ class Stops(Protocol):
 
 
 TableLike: TypeAlias = ArrayLike | HasShape  # rows: "array-like, sparse or frame"
+RowsLike: TypeAlias = TableLike | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
 LabelsLike: TypeAlias = ArrayLike | list[Any]  # labels may be of several types
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]

@@ -1,5 +1,6 @@
 """A stream of dictionaries equals a stream of data frames with the same rows."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -9,7 +10,12 @@ from reference.effort import crossed
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.evaluation import OneByOne, iter_prequential, prequential_score
+from skconftree.evaluation import (
+    OneByOne,
+    PrequentialEvaluator,
+    iter_prequential,
+    prequential_score,
+)
 
 
 def frame(n=900, seed=0):
@@ -172,3 +178,36 @@ def test_texts_that_read_as_numbers_are_categories():
     tree = ConfidenceTreeClassifier()
     prequential_score(tree, rows, classes=["2", "3", "two"], chunk_size=2)
     assert list(tree.categories_[0]) == ["2", "3", "two"]
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_an_evaluator_takes_dictionaries(delay):
+    rows, y = frame(300)
+    runs = [
+        PrequentialEvaluator(
+            ConfidenceTreeClassifier(), classes=["no", "yes"], delay=delay
+        )
+        for _ in range(3)
+    ]
+    runs[0].update(rows, y)
+    held = list(alone(rows, y))
+    predicted = [runs[1].update(x, label) for x, label in held[:100]]
+    assert set(predicted[-10:]) <= {"no", "yes"}
+    runs[1] = pickle.loads(pickle.dumps(runs[1]))
+    runs[1].update([x for x, _ in held[100:]], y[100:])
+    runs[2].update([x for x, _ in held], y, sample_weight=np.ones(300))
+    want = runs[0].report()
+    for run in runs[1:]:
+        found = run.report()
+        assert (found.n_rows, found.accuracy) == (want.n_rows, want.accuracy)
+    assert runs[1].estimator.feature_names_in_.tolist() == ["size", "color"]
+
+
+def test_a_failed_first_call_does_not_determine_the_columns():
+    run = PrequentialEvaluator(ConfidenceTreeClassifier(), classes=[0, 1])
+    with pytest.raises(ValueError, match="not one of the classes"):
+        run.update({"a": 1.0}, 7)
+    run.update({"b": "x"}, 1)
+    assert run.estimator.feature_names_in_.tolist() == ["b"]
+    with pytest.raises(TypeError, match="only dictionaries"):
+        run.update([{"b": "x"}, [1.0]], [0, 1])

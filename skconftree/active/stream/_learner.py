@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -23,13 +24,14 @@ from ..._compat import (
 )
 from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
+from ...tables._dictionaries import Dictionaries, dictionaries_in
 from ...tables._labels import check_labels, exact_labels, unique_classes
 from ...utils._available import absence_error
 from ...utils._codec import VersionedState, canonical
 from ...utils._doc_links import DocLinkMixin
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
-from ...utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
+from ...utils._types import Estimator, Floats, LabelsLike, RowsLike, Seed, TableLike
 from ...utils._warnings import warn
 from .._estimators import check_capabilities, tags_of_wrapper, warn_of_drift_detector
 from .._labels import take
@@ -287,13 +289,14 @@ class StreamActiveLearner(
         self._pending = NO_LABEL  # per queried label: whether it was drawn at random
 
     @learns
-    def query(self, X: TableLike) -> NDArray[np.bool_]:
+    def query(self, X: RowsLike) -> NDArray[np.bool_]:
         """Decide which labels to query.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_rows, n_features)
-            Rows in the order of their arrival, each of them once.
+        X : array-like or frame of shape (n_rows, n_features), dict or list of dict
+            Rows in the order of their arrival, each of them once. The keys of
+            dictionaries are columns; the first call determines which there are.
 
         Returns
         -------
@@ -357,6 +360,8 @@ class StreamActiveLearner(
     def _read(self, X):
         if not hasattr(self, "_budget"):
             self._start()
+        if (rows := dictionaries_in(X)) is not None:
+            return self._read_dictionaries(rows)
         if not hasattr(X, "shape"):
             X = np.asarray(X)
         validate_data(
@@ -370,6 +375,33 @@ class StreamActiveLearner(
                 "is required."
             )
         return X
+
+    def _read_dictionaries(self, rows):
+        self._dictionaries, X = self._table(rows)
+        names, n_features = X.feature_names, X.shape[1]
+        if not hasattr(self, "n_features_in_"):
+            self.n_features_in_ = n_features
+            if names is not None:
+                self.feature_names_in_ = names
+        elif self.n_features_in_ != n_features or not X.of_names(
+            getattr(self, "feature_names_in_", None)
+        ):
+            raise ValueError(
+                "The keys of dictionaries must be the column names of the rows before. "
+                f"Got {X.columns}."
+            )
+        return X
+
+    def _table(self, rows):
+        # Columns of dictionaries, and a table of the rows.
+        read = copy.copy(vars(self).get("_dictionaries"))
+        read = read or Dictionaries(vars(self).get("estimator_"))
+        return read, read.table(rows)
+
+    def _predicted(self, X):
+        check_is_fitted(self, "estimator_")
+        rows = dictionaries_in(X)
+        return X if rows is None else self._table(rows)[1]
 
     def _decide(self, X, stop):
         # Decide on rows; with `stop`, until the first one whose label is queried.
@@ -403,15 +435,18 @@ class StreamActiveLearner(
 
     @learns
     def teach(
-        self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
+        self,
+        X: RowsLike,
+        y: LabelsLike | Any,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn the queried labels.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_rows, n_features)
+        X : array-like or frame of shape (n_rows, n_features), dict or list of dict
             The rows, in the order in which they were queried.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_rows,), or a label if X is one dictionary
             Labels of the rows.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows.
@@ -423,6 +458,9 @@ class StreamActiveLearner(
         """
         self._settle()
         other = self._shadow_copy()
+        if isinstance(X, Mapping):
+            y = [y]
+            sample_weight = None if sample_weight is None else [sample_weight]
         X = other._read(X)
         y = other._read_labels(y, X)
         weight = None
@@ -544,6 +582,7 @@ class StreamActiveLearner(
             "n_features_in_",
             "feature_names_in_",
             "estimator_",
+            "_dictionaries",
             "_pending_update",
         ):
             vars(other).pop(name, None)
@@ -595,36 +634,34 @@ class StreamActiveLearner(
         return getattr(self, "_n_drifts", 0)
 
     @reads_settled
-    def predict(self, X: TableLike) -> NDArray[Any]:
+    def predict(self, X: RowsLike) -> NDArray[Any]:
         """Predict classes with the model so far.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_rows, n_features)
+        X : array-like or frame of shape (n_rows, n_features), dict or list of dict
             Rows.
 
         Returns
         -------
         ndarray of shape (n_rows,)
         """
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(X)
+        return self.estimator_.predict(self._predicted(X))
 
     @reads_settled
-    def predict_proba(self, X: TableLike) -> Floats:
+    def predict_proba(self, X: RowsLike) -> Floats:
         """Class probabilities of the model so far.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_rows, n_features)
+        X : array-like or frame of shape (n_rows, n_features), dict or list of dict
             Rows.
 
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.predict_proba(X)
+        return self.estimator_.predict_proba(self._predicted(X))
 
     @reads_settled
     def __getstate__(self):

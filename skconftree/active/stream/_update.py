@@ -11,6 +11,7 @@ from sklearn.base import clone
 from ...drift import BaseDetector, DriftState
 from ...drift._detector import Detector, OnlyPickled, read_detector, write_detector
 from ...drift._registry import DETECTORS
+from ...tables._dictionaries import Dictionaries
 from ...tables._labels import unique_classes
 from ...utils._codec import check_state_parts, is_array
 from ...utils._lock import Lockable
@@ -271,6 +272,8 @@ def write_parts(state):
     state = dict(state)
     if isinstance(state.get("_budget"), Account):
         state["_budget"] = state["_budget"].__reduce__()[1:]
+    if isinstance(state.get("_dictionaries"), Dictionaries):
+        state["_dictionaries"] = vars(state["_dictionaries"])
     running = state.get("_detector")
     if isinstance(running, Detector):
         kind = type(running).__name__
@@ -288,6 +291,10 @@ def read_parts(state):
         arguments, values = state["_budget"]
         state["_budget"] = Account(*arguments)
         state["_budget"].__setstate__(values)
+    if isinstance(state.get("_dictionaries"), dict):
+        read = Dictionaries.__new__(Dictionaries)
+        vars(read).update(state["_dictionaries"])
+        state["_dictionaries"] = read
     if isinstance(state.get("_detector"), tuple):
         kind, values = state["_detector"]
         state["_detector"] = read_detector(_kernel(kind, state), values)

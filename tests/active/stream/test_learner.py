@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -467,3 +468,31 @@ def test_a_tree_with_drift_detection_warns(drift):
     with pytest.warns(UserWarning, match="Set its drift to None"):
         one.query(X[:3])
     learner(watching, strategy="random").query(X[:3])  # any row may be asked
+
+
+@pytest.mark.parametrize("drift", [None, "ddm"])
+def test_rows_may_be_dictionaries(drift):
+    frame = pd.DataFrame(X[:600], columns=list("abc"))
+    frame["color"] = np.where(X[:600, 2] > 5, "red", "blue")
+    frame["color"] = frame["color"].astype("str")
+    rows, labels = frame.to_dict("records"), Y[:600].tolist()
+    given = {"drift": drift, "strategy": "split_conf_tree", "budget": 0.3}
+    one, whole = learner(**given), learner(**given)
+    for i, (x, label) in enumerate(zip(rows, labels, strict=True)):
+        (ask,) = one.query(x)
+        assert [ask] == whole.query(frame[i : i + 1]).tolist()
+        if ask:
+            one.teach(x, label)
+            whole.teach(frame[i : i + 1], [label])
+        if i == 300:
+            one = pickle.loads(pickle.dumps(one))
+    assert one.feature_names_in_.tolist() == ["a", "b", "c", "color"]
+    assert pickle.dumps(one.estimator_) == pickle.dumps(whole.estimator_)
+    assert (one.predict(rows[:50]) == whole.predict(frame[:50])).all()
+    assert (one.predict_proba(rows[0]) == whole.predict_proba(frame[:1])).all()
+    many = learner(**given)
+    assert many.query(rows[:100]).shape == (100,)
+    other = learner(**given)
+    other.query(X[:5])
+    with pytest.raises(ValueError, match="must be the column names of the rows before"):
+        other.query(rows[0])

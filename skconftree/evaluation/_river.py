@@ -1,0 +1,320 @@
+"""Wrapper that makes a classifier of this package one of river's."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from ..utils._types import Estimator
+from ._one_by_one import OneByOne
+
+MAX_CLASSES = 32  # that can be learned without `classes`
+
+
+@cache
+def _with_base(kind):
+    # The class itself, and river's base class, which is imported only now.
+    try:
+        from river.base import MiniBatchClassifier
+    except ImportError as error:
+        raise ImportError(
+            f"{kind.__name__} needs river. Install it: pip install river"
+        ) from error
+    if issubclass(kind, MiniBatchClassifier):
+        return kind
+    body = {"__doc__": kind.__doc__, "__module__": kind.__module__}
+    return type(kind.__name__, (kind, MiniBatchClassifier), body)
+
+
+def _new(kind):
+    return kind.__new__(kind)
+
+
+class RiverClassifier:
+    """Wrapper that turns a classifier of this package into one of river's.
+
+    It works in pipelines, ensembles, model selection and evaluation of river, and
+    passes river's checks of estimators. A row is a dictionary; which keys are numbers
+    and which are categories is determined as in :class:`OneByOne`.
+
+    Labels need not be declared: a label that appears for the first time is a new class,
+    which has probability 0 before.
+
+    Parameters
+    ----------
+    estimator : classifier with `partial_fit`
+        It is not modified: a clone of it is trained, or a copy if it is already fitted
+        with column names.
+    classes : array-like of shape (n_classes,), default=None
+        All labels that can occur; others are then an error. None means any labels, at
+        most 32; probabilities are then slightly less extreme, because the model
+        reserves classes. Classifiers of other packages may need `classes`.
+    columns : dict of str to {"number", "category"}, default=None
+        Names and kinds of the columns. None infers them from the first rows.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The trained classifier. Without `classes`, its classes are the positions of the
+        labels in `classes_`; further ones have no rows.
+    classes_ : list
+        Labels in the order of their appearance, or as declared.
+    columns_ : dict or None
+        Names and kinds of the columns; None until they are known.
+    n_rows_seen_ : int
+        Number of learned rows.
+    drift_detected : bool
+        Whether the classifier detected a drift at the last row.
+
+    Raises
+    ------
+    ImportError
+        If river is not installed.
+
+    See Also
+    --------
+    OneByOne : Trains a model with dictionaries, without river.
+
+    Examples
+    --------
+    >>> from river import evaluate, metrics, preprocessing  # doctest: +SKIP
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.evaluation import RiverClassifier
+    >>> model = RiverClassifier(ConfidenceTreeClassifier())  # doctest: +SKIP
+    >>> pipeline = preprocessing.StandardScaler() | model  # doctest: +SKIP
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        return super().__new__(_with_base(cls))
+
+    def __init__(
+        self,
+        estimator: Estimator,
+        *,
+        classes: ArrayLike | None = None,
+        columns: dict[str, Any] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.classes = classes
+        self.columns = columns
+        fitted = hasattr(estimator, "classes_")
+        self._codes = None  # of the labels, in the order of their appearance
+        if classes is None and not fitted:
+            self._codes, classes = {}, range(MAX_CLASSES)
+        model = copy.deepcopy(estimator) if fitted else clone(estimator)
+        self._stream = OneByOne(model, classes=classes, columns=columns)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from sklearn.naive_bayes import GaussianNB
+
+        yield {"estimator": GaussianNB(), "classes": (False, True)}
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def __reduce__(self):
+        # the class with river's base is created at run time
+        return _new, (type(self).__mro__[1],), vars(self)
+
+    @property
+    def estimator_(self) -> Estimator:
+        """The trained classifier."""
+        return self._stream.model
+
+    @property
+    def classes_(self) -> list[Any]:
+        """Labels in the order of their appearance, or as declared."""
+        return self._stream.classes if self._codes is None else list(self._codes)
+
+    @property
+    def columns_(self) -> dict[str, str] | None:
+        """Names and kinds of the columns."""
+        return self._stream.columns_
+
+    @property
+    def n_rows_seen_(self) -> int:
+        """Number of learned rows."""
+        return self._stream.n_rows_seen_
+
+    @property
+    def drift_detected(self) -> bool:
+        """Whether the classifier detected a drift at the last row."""
+        return self._stream.drift_detected
+
+    def learn_one(self, x: dict[Any, Any], y: Any, *, w: float = 1.0) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict
+            Values by the names of their columns.
+        y : label
+            Label of the row.
+        w : float, default=1.0
+            Weight of the row.
+        """
+        codes, known = self._encode([y])
+        if self.columns_ is None:  # so that the order of keys does not matter
+            x = {name: x[name] for name in sorted(x, key=str)}
+        self._stream.learn_one(x, codes[0], w=w)
+        self._codes = known
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a frame, which is faster than one by one.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            Rows.
+        y : pandas.Series
+            Labels.
+        """
+        labels, n = list(y), 0
+        if self.columns_ is None:  # the first rows determine the columns
+            for x in X.to_dict("records"):
+                self.learn_one(x, labels[n])
+                n += 1
+                if self.columns_ is not None:
+                    break
+        if n < len(labels):
+            codes, known = self._encode(labels[n:])
+            model = self._stream.model
+            model.partial_fit(self._stream.table(X[n:]), codes)
+            self._codes = known
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Predict the label of a row; None before a row was learned.
+
+        Parameters
+        ----------
+        x : dict
+            Values by the names of their columns.
+        **kwargs
+            Ignored.
+
+        Returns
+        -------
+        label or None
+        """
+        code = self._stream.predict_one(x)
+        if self._codes is None or code is None or code < len(self._codes):
+            return code if code is None else self._label(code)
+        proba = self.predict_proba_one(x)  # the most probable label that has rows
+        return max(proba, key=proba.__getitem__)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Predict the probability of each label of a row.
+
+        Parameters
+        ----------
+        x : dict
+            Values by the names of their columns.
+        **kwargs
+            Ignored.
+
+        Returns
+        -------
+        dict of label to float
+            Empty before a row was learned.
+        """
+        proba = list(self._stream.predict_proba_one(x).values())
+        if not proba:
+            return {}
+        known = self._of_known(np.array(proba)).tolist()
+        return dict(zip(self.classes_, known, strict=True))
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the labels of the rows of a frame.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            Rows.
+
+        Returns
+        -------
+        pandas.Series
+            None before a row was learned.
+        """
+        proba = self.predict_proba_many(X)
+        if not proba.shape[1]:
+            labels = [None] * len(X)
+        else:
+            codes = self._stream.model.predict(self._stream.table(X)).tolist()
+            best = proba.idxmax(axis="columns").tolist()
+            labels = [
+                self._label(code)
+                if self._codes is None or code < len(self._codes)
+                else one
+                for code, one in zip(codes, best, strict=True)
+            ]
+        return proba.assign(label=np.array(labels, dtype=object))["label"].rename(None)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Predict the probability of each label of the rows of a frame.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+            Rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One column per label; none before a row was learned.
+        """
+        empty = X.iloc[:, :0]
+        if self.columns_ is None:
+            return empty
+        proba = self._of_known(self._stream.model.predict_proba(self._stream.table(X)))
+        columns = zip(self.classes_, proba.T, strict=True)
+        return type(X)(dict(columns), index=X.index)
+
+    def explain_one(self, x: dict[Any, Any]) -> list[dict[str, Any]]:
+        """Evidence of every split on the path of a row, if the estimator is a tree.
+
+        Parameters
+        ----------
+        x : dict
+            Values by the names of their columns.
+
+        Returns
+        -------
+        list of dict
+            One dict per split, from the root down, see `explain` of the tree.
+        """
+        return self._stream.explain_one(x)
+
+    def _encode(self, labels):
+        # Codes of labels, and the codes of all labels including these.
+        if self._codes is None:
+            return labels, None
+        known = self._codes
+        for label in labels:
+            if label not in known:
+                if len(known) == MAX_CLASSES:
+                    raise ValueError(
+                        f"y has more than {MAX_CLASSES} different labels. Pass all "
+                        "labels as `classes` to the constructor."
+                    )
+                label = label.item() if isinstance(label, np.generic) else label
+                known = {**known, label: len(known)}
+        return [known[label] for label in labels], known
+
+    def _label(self, code):
+        return code if self._codes is None else list(self._codes)[code]
+
+    def _of_known(self, proba):
+        # Probabilities of the labels that have appeared.
+        if self._codes is None:
+            return proba
+        known = proba[..., : len(self._codes)]
+        return known / known.sum(axis=-1, keepdims=True)
