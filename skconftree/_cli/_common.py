@@ -38,7 +38,8 @@ NESTED_ESTIMATORS = {
 # Options that are reported as parameters of the tree, or do not affect the result.
 IRRELEVANT_OPTIONS = set(
     "bound delta criterion set run data verbose in_parts output plot report json "
-    "resume checkpoint_every chunk_size".split()
+    "resume checkpoint_every chunk_size append position predictions alarms source "
+    "known_columns".split()
 )
 # More than MANY_CLASSES classes require this mean number of rows per class.
 MANY_CLASSES = 100

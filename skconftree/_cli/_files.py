@@ -96,7 +96,7 @@ def _lock(path, model):
 STANDARD = "-"  # standard input or output
 # Options whose files are read, and those whose files are written.
 READ = ("model", "data", "test")
-WRITTEN = ("output", "plot", "report", "json", "answers")
+WRITTEN = ("output", "plot", "report", "json", "answers", "predictions")
 
 
 def check_files(options, *, saves_model=False):

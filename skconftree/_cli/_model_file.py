@@ -63,12 +63,7 @@ def load(path, check=None):
 
     Commands print only the message of a UserError, without a traceback.
     """
-    try:
-        with open(path, "rb", opener=_open_regular) as file:
-            members = _read_members(path, file)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    metadata = _checked_metadata(path, members)
+    members, metadata = _read(path)
     if check is not None:
         check(metadata)
     try:
@@ -81,6 +76,20 @@ def load(path, check=None):
     except Exception as error:  # an invalid state can fail in many ways
         raise UserError(f"{path} cannot be read: {error}") from error
     return model, {**metadata, RUN: run}
+
+
+def load_metadata(path):
+    """Load only the metadata of a file written by `save`."""
+    return _read(path)[1]
+
+
+def _read(path):
+    try:
+        with open(path, "rb", opener=_open_regular) as file:
+            members = _read_members(path, file)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    return members, _checked_metadata(path, members)
 
 
 def _open_regular(path, flags):

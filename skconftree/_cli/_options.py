@@ -25,8 +25,8 @@ BASELINES = {"all": 50_000, "cart": 500_000, "none": float("inf")}
 BUDGET = 60.0  # CPU seconds for the baselines
 ALPHA = 0.05  # family-wise error of an audit
 TABLE = (
-    ".csv, plain or compressed as .gz, .bz2 or .xz, with a header; .parquet (needs "
-    "pyarrow); or - for CSV on standard input"
+    ".csv with a header or .jsonl, plain or compressed as .gz, .bz2 or .xz; .parquet "
+    "(needs pyarrow); or - for CSV or JSON lines on standard input"
 )
 COLUMNS = (
     "a column of strings is nominal, dates and numbers such as $1,234 become numbers, "
@@ -36,7 +36,18 @@ STRATEGIES = (
     "auto random margin entropy least_confident vote_entropy k_center diversity "
     "density leaf_risk leaf_entropy expected_error"
 ).split()
-TABLES = (".csv", ".tsv", ".txt", ".gz", ".bz2", ".xz", ".parquet", ".pq")  # endings
+TABLES = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".jsonl",
+    ".ndjson",
+    ".gz",
+    ".bz2",
+    ".xz",
+    ".parquet",
+    ".pq",
+)  # endings
 SHELLS = ("bash", "zsh", "fish")
 
 SAME_DECIMAL = "that of the table that the model was trained on"
@@ -189,11 +200,15 @@ data DATA
         "--resume and ends with the same tree, to the byte.",
         f"""
 data DATA
-  {TABLE}; {COLUMNS}; the first 1000 rows determine the column types
+  {TABLE}; {COLUMNS}; the first rows determine the column types. With --classes, rows of
+  standard input are learned as they arrive
 --target COLUMN
   the column to predict
 --classes A,B,...
   all labels; by default, a first pass over the table collects them
+--settle-after ROWS
+  number of rows that determine the columns and their types, and are learned when they
+  are known; default: 1000
 --pos-label LABEL
   the class whose F1 is reported; default: the second of two classes
 {NOMINAL}{DROP}
@@ -206,9 +221,18 @@ data DATA
 --output MODEL
   save the tree to this file, for `skconftree predict` and --resume
 --resume
-  continue with MODEL if it exists
+  continue with MODEL if it exists; DATA begins with the rows that it has learned
+--append
+  with --resume: DATA has only new rows
+--position TEXT
+  stored in MODEL and printed by --resume, such as the offset of a queue
 --checkpoint-every ROWS
   number of rows between two saves; default: 100000
+--predictions FILE
+  write the number, predicted class and its probability of each row to this file as CSV,
+  as soon as they are known
+--alarms
+  print each drift when it is detected (needs --set drift=local, adwin or ddm)
 --plot FILE
   draw the accuracy over time to this file: .svg, .png or .pdf (needs matplotlib)
 {REPORT}
@@ -332,6 +356,7 @@ KEYWORDS = {
     "--alpha": {"type": share, "default": ALPHA},
     "--delay": {"type": at_least(0), "default": 0},
     "--chunk-size": {"type": at_least(1), "default": 1000},
+    "--settle-after": {"type": at_least(1), "default": 1000},
     "--checkpoint-every": {"type": at_least(1), "default": 100_000},
     "--stop-risk": {"type": share},
     "--strategy": {"choices": STRATEGIES, "default": "auto"},

@@ -345,8 +345,7 @@ REMEDIES = {
     ".xlsx": "save the sheet as CSV first",
     ".xls": "save the sheet as CSV first",
     ".ods": "save the sheet as CSV first",
-    ".json": "convert it to CSV first",
-    ".jsonl": "convert it to CSV first",
+    ".json": "convert it to CSV or JSON lines (.jsonl) first",
     ".feather": "convert it to Parquet first",
     ".arrow": "convert it to Parquet first",
 }
@@ -359,7 +358,8 @@ class CsvStream:
     is the most frequent one in the header. If the header has none, as in a file with
     one column, the delimiter of the dialect `like` is used. Messages use `name` instead
     of the path. `remarks` are the comment lines above the header. The decimal sign of
-    `dialect` is known after `lookahead`.
+    `dialect` is known after `lookahead`. Lines of a `source`, a `LiveInput`, are read
+    as they arrive.
     """
 
     def __init__(
@@ -373,8 +373,13 @@ class CsvStream:
         dates=None,
         name=None,
         like=None,
+        source=None,
+        n_lookahead=N_INFERENCE_ROWS,
     ):
         self.path = name or path
+        self._n_lookahead = n_lookahead
+        self._n_ahead = 0  # rows that `lookahead` has read
+        self._live = source
         for ending, remedy in REMEDIES.items():
             if str(path).lower().endswith(ending):
                 remedy = remedy.format(path=path)
@@ -401,12 +406,17 @@ class CsvStream:
             open,
         )
         with self._named_errors():
-            self._file = opened(path, "rb")
+            self._file = source or opened(path, "rb")
         try:
             with self._named_errors():
                 start = self._file.peek(MAX_BOM_BYTES)[:MAX_BOM_BYTES]
-            self._encoding = encoding_of(encoding, start)
-            self._file = io.TextIOWrapper(self._file, self._encoding, newline="")
+                self._encoding = encoding_of(encoding, start)
+                if source is None:
+                    self._file = io.TextIOWrapper(
+                        self._file, self._encoding, newline=""
+                    )
+                else:
+                    source.decode(self._encoding)
             self._read_header(target)
         except BaseException:
             self._file.close()
@@ -454,8 +464,12 @@ class CsvStream:
         delimiter = self._delimiter or self._most_frequent(first)
         self._csv = csv.reader(self._lines(first), delimiter=delimiter)
         with self._named_errors():
-            self.header = [name.strip() for name in next(self._csv, [])]
+            header = [name.strip() for name in next(self._csv, [])]
         self._length = 0
+        self._set_header(header, target, delimiter)
+
+    def _set_header(self, header, target, delimiter):
+        self.header = header
         self.features = check_header(self.path, self.header, target)
         self.readings = [POINT] * len(self.features)
         self.dialect = Dialect(delimiter, self._decimal or ".", self._encoding)
@@ -528,23 +542,28 @@ class CsvStream:
                     )
                 yield row, self._lines_fingerprint, length
 
-    def _limited_rows(self, size):
-        """Yield up to `size` rows; fewer if they are long."""
+    def _limited_rows(self, size, *, waits=True):
+        """Yield up to `size` rows; fewer if long or, unless it `waits`, late."""
         left = MAX_CHARACTERS
         for row, fingerprint, length in islice(self._source, size):
+            self._n_ahead -= 1
             yield row, fingerprint, length
             left -= length
-            if left <= 0:
+            is_late = self._live and self._n_ahead <= 0 and not self._live.is_ready
+            if left <= 0 or (is_late and not waits):
                 return
 
     def lookahead(self):
-        """Infer the types of `features` from the first 1,000 rows (fewer if long)."""
+        """Infer the types of `features` from the first rows (fewer if they are long).
+
+        These are 1,000, unless the user said otherwise.
+        """
         ahead, rest = [], self._source
         try:
-            ahead.extend(self._limited_rows(N_INFERENCE_ROWS))
+            ahead.extend(self._limited_rows(self._n_lookahead))
         except UserError as error:
-            rest = _raising(error)
-        self._source = chain(ahead, rest)
+            rest = raising(error)
+        self._source, self._n_ahead = chain(ahead, rest), len(ahead)
         columns = list(zip(*(row for row, _, _ in ahead), strict=True))
         if not columns:
             columns = [()] * len(self.header)
@@ -589,7 +608,7 @@ class CsvStream:
         while problem is None:
             rows, fingerprints = [], []
             try:
-                for row, fingerprint, _ in self._limited_rows(size):
+                for row, fingerprint, _ in self._limited_rows(size, waits=False):
                     rows.append(row)
                     fingerprints.append(fingerprint)
             except UserError as error:
@@ -648,7 +667,8 @@ def _checked_delimiter(sign):
     return sign
 
 
-def _raising(error):
+def raising(error):
+    """Return an iterator whose first step raises an error."""
     raise error
     yield
 
@@ -1125,8 +1145,23 @@ def open_stream(path, target, options, like=None):
         "like": like,
         **text_options,
     }
+    if getattr(options, "settle_after", None):
+        csv_options["n_lookahead"] = options.settle_after
+    is_json = re.search(r"\.(jsonl|ndjson)(\.gz|\.bz2|\.xz)?$", str(path))
     if path == STANDARD_INPUT:
-        return CsvStream(_spool(), target, **csv_options, name="standard input")
+        csv_options["name"] = "standard input"
+        csv_options["source"] = source = getattr(options, "source", None)
+        if source is None:
+            path = _spool()
+            with open(path, "rb") as file:
+                is_json = file.read(1000).lstrip().startswith(b"{")
+        else:
+            is_json = source.begins_with_object()
+    if is_json:
+        from ._live import JsonLinesStream
+
+        known = getattr(options, "known_columns", None)
+        return JsonLinesStream(path, target, **csv_options, known=known)
     for ending, reader in READERS.items():
         if str(path).endswith(ending):
             return reader(path, target, **text_options)

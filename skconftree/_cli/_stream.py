@@ -1,8 +1,10 @@
 """``skconftree stream``: prequential evaluation of a tree on the rows of a table."""
 
+import contextlib
 import dataclasses
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -35,7 +37,8 @@ from ._common import (
     with_feature_names,
 )
 from ._files import STANDARD, check_files, locked, write_json
-from ._model_file import load, save
+from ._live import LiveInput
+from ._model_file import load, load_metadata, save
 from ._readers import (
     UnparseableValues,
     check_categories,
@@ -46,6 +49,7 @@ from ._readers import (
 )
 from ._report import accuracies, write_stream_report
 from ._report_figures import check_picture, draw_accuracy
+from ._stream_outputs import Alarms, PredictionFile
 from ._text import Progress, UserError, counted, is_terminal, say, warn
 
 FITTED = "fit"  # kind of a model that `fit` saved
@@ -122,10 +126,12 @@ class Run:
         self.scratch = scratch  # name of the temporary file if the run is saved
         self.settings = tree_settings(options)
         self.fingerprint = stream.fingerprint
+        self.is_appended = False  # whether the rows are of several tables
         self.notes = []
         self.unparseable = UnparseableValues()
         self.timed = set()  # columns of dates with a time of day
-        self.n_read = 0  # rows of the table up to the last one of the run
+        self.n_before = 0  # rows of earlier tables, with --append
+        self.n_read = 0  # rows of all tables up to the last one of the run
         self.is_saved = False
         if options.resume and os.path.exists(options.output):
             self.is_saved = True
@@ -143,6 +149,24 @@ class Run:
         else:
             self._begin()
         self.resumed_at = self.n_rows
+        self.alarms, self._file, self._told = None, None, []
+        if options.alarms:
+            if self.tree.drift is None:
+                raise UserError(
+                    "--alarms needs a drift detector; add --set drift=local, or adwin "
+                    "or ddm for the whole tree"
+                )
+            self.alarms = Alarms(self.tree)
+        if options.predictions is not None:
+            classes = self.labels.classes
+            self._file = PredictionFile(options.predictions, classes, self.n_read)
+        if self._file or self.alarms:
+            self.evaluator._listener = lambda *told: self._told.append(told)
+
+    def close(self):
+        """Close the file of the predictions."""
+        if self._file is not None:
+            self._file.close()
 
     @property
     def n_rows(self):
@@ -226,6 +250,8 @@ class Run:
             self.unparseable = UnparseableValues(metadata["unparseable"])
             self.timed = set(metadata["times"])
             done, fingerprint = metadata["rows"], metadata["fingerprint"]
+            position = metadata.get("position")
+            self.is_appended = self.options.append or metadata.get("appended", False)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} is damaged: {error!r}") from None
         self._check_columns(columns)
@@ -238,6 +264,19 @@ class Run:
             requested = Labels(self.options.classes, self.options.target)
             self._check_same(
                 "classes", self.labels.classes.tolist(), requested.classes.tolist()
+            )
+        told = f"{path} has learned {counted(done, 'row')}"
+        if position is not None:
+            told += f"; position {position!r}"
+        if position is not None or self.options.append:
+            self.notes.append(told)
+        if self.options.append:
+            self.n_before = self.n_read = done
+            return
+        if self.is_appended:
+            raise UserError(
+                f"{path} has learned rows of more than one table; continue it with new "
+                "rows, by --resume --append"
             )
         if not self.stream.skip(done):
             raise UserError(
@@ -284,13 +323,30 @@ class Run:
             piece.unparseable, piece.first, n, self.stream
         )
         if n:
-            self.evaluator.update(piece.X[:n], y[:n])
+            self._update(piece.X[:n], y[:n], self.n_before + piece.first)
             self.timed |= with_times(piece.X[:n], self.stream.readings)
             self.fingerprint = piece.fingerprints[n - 1]
-            self.n_read = piece.first + int(n) - 1
+            self.n_read = self.n_before + piece.first + int(n) - 1
         problem = text_problem or category_problem or problem or piece.problem
         if problem is not None:
             raise problem
+
+    def _update(self, X, y, first):
+        # Evaluate and train, and write what was predicted.
+        try:
+            self.evaluator.update(X, y)
+        finally:
+            told, self._told[:] = list(self._told), []
+            codes = [codes for codes, _ in told]
+            if told and self._file:
+                proba = [one for _, some in told for one in some]
+                self._file.write(first, np.concatenate(codes).tolist(), proba)
+        if told and self.alarms:
+            codes = np.concatenate(codes)
+            wrong = (self.labels.classes.take(codes.clip(0)) != y).astype(float)
+            wrong[codes < 0] = np.nan
+            for text in self.alarms.add(wrong, self.tree.n_rows_seen_):
+                (warn if self.options.json == STANDARD else say)(text)
 
     @property
     def drifts(self):
@@ -340,6 +396,8 @@ class Run:
             "unparseable": self.unparseable.as_list(),
             "times": sorted(self.timed),
             "rows": self.n_read,
+            "position": self.options.position,
+            "appended": self.is_appended,
             "fingerprint": self.fingerprint,
             "run": run,
         }
@@ -410,7 +468,11 @@ def run_stream(options):
         if options.output is None:
             if options.resume:
                 raise UserError("--resume needs --output, the model to continue with")
+            if options.append or options.position is not None:
+                raise UserError("--append and --position need --output, the model")
             return _run_stream(options, progress)
+        if options.append and not options.resume:
+            raise UserError("--append needs --resume, which continues a model")
         with locked(options.output) as scratch:
             if os.path.exists(options.output) and not options.resume:
                 raise UserError(
@@ -420,22 +482,48 @@ def run_stream(options):
 
 
 def _run_stream(options, progress, scratch=None):
+    stop, is_resumed = Stop(), options.resume and os.path.exists(options.output)
+    if is_resumed:  # rows of JSON may lack keys
+        metadata = load_metadata(options.output)
+        options.known_columns = [*metadata.get("columns", []), *options.drop]
+    is_live = options.data == STANDARD and (options.classes is not None or is_resumed)
+    if options.data == STANDARD and not is_live:
+        progress.note(
+            "the classes of standard input are known when it ends; with --classes "
+            "A,B,... its rows are learned as they arrive"
+        )
     progress.update(f"reading columns and classes of {options.data}")
-    with open_selected(options, options.skip_missing) as stream:
+    with contextlib.ExitStack() as stack:
+        if is_live:
+            if sys.stdin is None:
+                raise UserError("cannot read standard input: it is closed")
+            stack.enter_context(stop)
+            options.source = LiveInput(
+                sys.stdin.buffer, lambda: stop.signal is not None
+            )
+        try:
+            stream = stack.enter_context(open_selected(options, options.skip_missing))
+        except UserError:
+            if stop.signal is None:
+                raise
+            warn(f"skconftree: stopped by {stop.signal.name} before the first row")
+            return 128 + stop.signal
         run = Run(options, stream, scratch)
+        stack.callback(run.close)
         reporter = ProgressReporter(run, progress)
         progress.note(*run.notes)
-        with Stop() as stop:
-            try:
-                course = _learn(run, stop, reporter)
-            except (UserError, ValueError) as error:
-                run.save()
-                if not run.n_rows:
-                    raise UserError(str(error)) from error
-                raise UserError(
-                    f"{error} (the {run.n_rows:,} rows before are learned{_saved(run)})"
-                ) from error
+        if not is_live:
+            stack.enter_context(stop)
+        try:
+            course = _learn(run, stop, reporter)
+        except (UserError, ValueError) as error:
             run.save()
+            if not run.n_rows:
+                raise UserError(str(error)) from error
+            raise UserError(
+                f"{error} (the {run.n_rows:,} rows before are learned{_saved(run)})"
+            ) from error
+        run.save()
     if stop.signal is None:
         run.evaluator.finish()  # the saved state could continue with a longer table
     reporter.report_progress(last=True)
@@ -492,11 +580,16 @@ def _learn(run, stop, reporter):
         reporter.progress.note(*_first_unparseable(run, piece, known))
         if run.n_rows // every > n_before // every:
             run.save()
+            if run.is_saved and run.options.verbose:
+                reporter.progress.note(
+                    f"row {run.n_read:,} saved in {run.options.output}"
+                )
         if records_course:
             record = run.evaluator.report()
             course.append((run.n_rows, record.accuracy, record.no_change_accuracy))
         reporter.report_progress()
-        if stop.signal is not None:
+        # a pipe ends by itself, after the rows that have arrived
+        if stop.signal is not None and not getattr(run.options, "source", None):
             break
     # A long stream has more pieces than a figure has points.
     step = -(-len(course) // MAX_POINTS) or 1

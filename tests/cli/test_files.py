@@ -22,6 +22,7 @@ from skconftree._cli._options import make_parser
 posix = pytest.mark.skipif(os.name != "posix", reason="needs links, pipes or signals")
 ROWS = [f"{i % 7}.5,{'pqr'[i % 3]},{int(i % 7 > 3)}" for i in range(60)]
 PLACES = {"--output", "--plot", "--report", "--json", "--answers"}
+PLACES |= {"--predictions"}
 
 
 @pytest.fixture
@@ -386,6 +387,7 @@ def test_a_reader_that_has_gone_costs_no_file(
 def test_settings_of_json_have_every_option_with_a_part_in_the_result(folder):
     no_part = PLACES | {"--verbose", "--help", "--in-parts", "--resume"}
     no_part |= {"--checkpoint-every", "--chunk-size", "--set"}
+    no_part |= {"--append", "--position", "--alarms"}
     of_tree = {"--bound", "--delta", "--criterion"}
     given = ["--set", "max_depth=2", "--bound", "none", "--skip-missing", "--json", "j"]
     parser = make_parser("0")
