@@ -354,8 +354,8 @@ class OneByOne(Lockable):
     def _records(self, numbers, values):
         return Records(self._names, self._feature_names, self._dtypes, numbers, values)
 
-    def table(self, X):
-        """Convert a pandas frame as dictionaries are converted; columns are known."""
+    def _table(self, X):
+        # Convert a pandas frame as dictionaries are converted; the columns are known.
         self._warn_of(dict.fromkeys(X.columns))
         if self._pack is not None and set(self._names) <= set(X.columns):
             with suppress(TypeError, ValueError):  # errors name the value below

@@ -33,7 +33,7 @@ def _with_base(kind):
 
 
 def _new(kind):
-    return kind.__new__(kind)
+    return object.__new__(_with_base(kind))
 
 
 class RiverClassifier:
@@ -90,8 +90,14 @@ class RiverClassifier:
     >>> pipeline = preprocessing.StandardScaler() | model  # doctest: +SKIP
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        return super().__new__(_with_base(cls))
+    def __new__(
+        cls,
+        estimator: Estimator,
+        *,
+        classes: ArrayLike | None = None,
+        columns: dict[str, Any] | None = None,
+    ) -> Self:
+        return _new(cls)
 
     def __init__(
         self,
@@ -187,7 +193,7 @@ class RiverClassifier:
         if n < len(labels):
             codes, known = self._encode(labels[n:])
             model = self._stream.model
-            model.partial_fit(self._stream.table(X[n:]), codes)
+            model.partial_fit(self._stream._table(X[n:]), codes)
             self._codes = known
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
@@ -248,7 +254,7 @@ class RiverClassifier:
         if not proba.shape[1]:
             labels = [None] * len(X)
         else:
-            codes = self._stream.model.predict(self._stream.table(X)).tolist()
+            codes = self._stream.model.predict(self._stream._table(X)).tolist()
             best = proba.idxmax(axis="columns").tolist()
             labels = [
                 self._label(code)
@@ -274,7 +280,7 @@ class RiverClassifier:
         empty = X.iloc[:, :0]
         if self.columns_ is None:
             return empty
-        proba = self._of_known(self._stream.model.predict_proba(self._stream.table(X)))
+        proba = self._of_known(self._stream.model.predict_proba(self._stream._table(X)))
         columns = zip(self.classes_, proba.T, strict=True)
         return type(X)(dict(columns), index=X.index)
 

@@ -114,7 +114,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         :class:`~skconftree.ConfidenceTreeClassifier`.
     max_bytes : int or None, default=None
         `partial_fit` only. Limit of the memory, measured by `n_bytes_`, divided equally
-        between the trees; at least 65536 per tree. None means no limit.
+        between the trees; at least 65536 per tree. None means no limit, with one
+        warning when the forest exceeds 1 GB.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
         How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
     drift : {"local", "ddm", "adwin"}, detector object, LocalRepair, None or "auto", \
@@ -451,7 +452,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, predicts):
         call = read_call(self, X, y, classes, sample_weight, X_pool)
-        return learn(
+        n_before = 0 if self._model is None else self._model.n_rows_seen
+        predicted = learn(
             self,
             call,
             predicts=predicts,
@@ -459,6 +461,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
             weighs_votes=self.vote == "accuracy",
             n_jobs=self.n_jobs,
         )
+        if self.max_bytes is None:
+            self._model.warn_of_size(n_before)
+        return predicted
 
     def _check_call(self, classes, X_pool):
         model, name = self._model, type(self).__name__

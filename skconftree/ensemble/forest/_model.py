@@ -22,12 +22,13 @@ from ...utils._codec import (
 )
 from ...utils._warnings import warn
 from .._bootstrap import draw_counts, tree_seed
-from ._stepping import Steps
+from ._stepping import STEP, Steps
 from ._streaming import trusts
 from ._voting import add_votes
 
 RESOLUTION = 2.0**-20  # of distinct weights, so that sums are exact
 MAX_DRAWS = 2**31 - 1  # counts are 32-bit integers
+LARGE_BYTES = 10**9  # of a forest without `max_bytes`, which is then warned about
 
 
 def number_of_draws(max_samples, total):
@@ -253,6 +254,8 @@ class ForestModel:
     row by row.
     """
 
+    is_large = False  # whether `warn_of_size` has warned
+
     schema: Schema
     classes: Classes
     seed: int
@@ -356,6 +359,21 @@ class ForestModel:
     def n_bytes(self):
         """Number of bytes that the trees and their leaf statistics occupy."""
         return sum(tree.n_bytes for tree in self.trees)
+
+    def warn_of_size(self, n_rows_before):
+        """Warn once if a forest without a limit is large; measured from time to time.
+
+        `n_rows_before` is the number of rows before the call that has just learned.
+        """
+        if self.is_large or self.n_rows_seen // STEP == n_rows_before // STEP:
+            return
+        self.is_large = self.n_bytes > LARGE_BYTES
+        if self.is_large:
+            warn(
+                f"The {len(self.trees)} trees of the forest and their leaf statistics "
+                f"take {self.n_bytes / 1e9:.1f} GB, and grow with the stream. Set "
+                "max_bytes to limit them."
+            )
 
     @property
     def class_weight(self):

@@ -16,11 +16,12 @@ from reference.effort import crossed, examples
 from reference.forest import stream_counts
 from reference.threads import PATIENCE, alarms, interrupted_after, needs_signals
 from skconftree.tables._row_hashes import Rows
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from skconftree import ConfidenceForestClassifier
 from skconftree.datasets import make_sea
-from skconftree.ensemble.forest import _streaming
+from skconftree.ensemble.forest import _model, _streaming
 from skconftree.tables._partial_fit import Call
 from skconftree.tree._classes import tree_of_model
 from skconftree.tree._growth import make_stream_model
@@ -510,3 +511,17 @@ def test_fitted_trees_keep_their_shrinkage_without_drift_handling(drift):
         row = X[[i]]
         guess = forest.predict(row)
         assert forest.partial_fit_predict(row, y[[i]]) == guess
+
+
+def test_a_large_forest_without_a_limit_warns_once(monkeypatch):
+    X, y = make_sea(3000, random_state=0)
+    monkeypatch.setattr(_model, "LARGE_BYTES", 100_000)
+    forest = ConfidenceForestClassifier(3, random_state=0)
+    forest.partial_fit(X[:500], y[:500], classes=[0, 1])
+    with pytest.warns(UserWarning, match="The 3 trees .* Set max_bytes") as told:
+        forest.partial_fit(X[500:2000], y[500:2000])
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    forest.partial_fit(X[2000:], y[2000:])  # no second warning
+    limited = clone(forest).set_params(max_bytes=3 * 70_000)
+    limited.partial_fit(X, y, classes=[0, 1])  # no warning

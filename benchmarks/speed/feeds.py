@@ -1,0 +1,183 @@
+"""Feeds: rows per second and peak memory of live streams and of files in parts.
+
+Run on an idle machine, with river (``pip install river``):
+
+    python benchmarks feeds [--part live] [--repeats 3]
+
+Each way runs in a process of its own, which reads a file of Agrawal's generator with
+nine numbers. Seconds are CPU seconds after the imports, including the time to read the
+file; memory is the peak minus that after the imports. In part `live`, each row is
+predicted, then learned; `fit` reads all rows into memory and does not predict.
+"""
+
+import contextlib
+import io
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+from common import options as command
+from common.agrawal import make_agrawal
+from common.timing import median, print_environment
+
+from skconftree import ConfidenceTreeClassifier
+from skconftree.evaluation import OneByOne, RiverClassifier
+
+COLUMNS = ["salary", "commission", "age", "elevel", "car", "zipcode"]
+COLUMNS += ["hvalue", "hyears", "loan"]
+TARGET = "label"
+CHUNK = 1000
+
+
+def write_rows(folder, n):
+    """Write the rows as CSV and as JSON lines."""
+    X, y = make_agrawal(n, concept=4, perturbation=0.05, random_state=1)
+    frame = pd.DataFrame(X.astype(float), columns=COLUMNS).assign(**{TARGET: y})
+    frame.to_csv(folder / "rows.csv", index=False)
+    frame.to_json(folder / "rows.jsonl", orient="records", lines=True)
+
+
+def in_a_loop(model, folder):
+    """Predict and learn each row of JSON lines; return the accuracy."""
+    right = n = 0
+    with open(folder / "rows.jsonl") as file:
+        for line in file:
+            x = json.loads(line)
+            y = x.pop(TARGET)
+            right += model.predict_one(x) == y
+            model.learn_one(x, y)
+            n += 1
+    return right / n
+
+
+def with_one_by_one(folder):
+    """Train with dictionaries."""
+    return in_a_loop(OneByOne(ConfidenceTreeClassifier(), classes=[0, 1]), folder)
+
+
+def with_river_classifier(folder):
+    """Train with dictionaries, as river does."""
+    return in_a_loop(RiverClassifier(ConfidenceTreeClassifier()), folder)
+
+
+def with_river(folder):
+    """Train river's own tree."""
+    from river.tree import HoeffdingTreeClassifier
+
+    return in_a_loop(HoeffdingTreeClassifier(), folder)
+
+
+def by_command(name):
+    """Return a function that pipes a file to ``skconftree stream``."""
+
+    def run(folder):
+        from skconftree._cli import main
+
+        report = folder / "report.json"
+        argv = ["stream", "-", "--target", TARGET, "--classes", "0,1"]
+        argv += [
+            "--output",
+            f"{folder / name}.model",
+            "--resume",
+            "--json",
+            str(report),
+        ]
+        with (
+            open(folder / name) as sys.stdin,
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            assert main(argv) == 0
+        return json.loads(report.read_text())["figures"]["accuracy"]
+
+    return run
+
+
+def in_chunks(folder):
+    """Predict and train with frames of `CHUNK` rows."""
+    model, right, n = ConfidenceTreeClassifier(), 0, 0
+    for frame in pd.read_csv(folder / "rows.csv", chunksize=CHUNK):
+        y = frame.pop(TARGET)
+        right += (model.partial_fit_predict(frame, y, classes=[0, 1]) == y).sum()
+        n += len(y)
+    return right / n
+
+
+def in_memory(folder):
+    """Fit all rows at once."""
+    frame = pd.read_csv(folder / "rows.csv")
+    ConfidenceTreeClassifier().fit(frame, frame.pop(TARGET))
+    return None
+
+
+LIVE = {
+    "`skconftree stream -`, CSV": by_command("rows.csv"),
+    "`skconftree stream -`, JSON lines": by_command("rows.jsonl"),
+    "`OneByOne`": with_one_by_one,
+    "`RiverClassifier`": with_river_classifier,
+    "river's `HoeffdingTreeClassifier`": with_river,
+    "`partial_fit_predict`, 1,000 rows per call": in_chunks,
+    "`fit`, all rows in memory": in_memory,
+}
+# Table -> its ways, the function that writes the files, and the number of rows.
+PARTS = {"live": (LIVE, write_rows, 50_000)}
+
+
+def peak_bytes():
+    """Return the peak memory of this process so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def run_way(part, name, folder):
+    """Run a way in this process and print its figures."""
+    way = PARTS[part][0][name]
+    before, start = peak_bytes(), time.process_time()
+    accuracy = way(Path(folder))
+    seconds = time.process_time() - start
+    print(json.dumps([seconds, peak_bytes() - before, accuracy]))
+
+
+def main(argv=None):
+    """Time the ways and print the tables."""
+    parser = command.parser(__doc__, "quick", repeats=3)
+    parser.add_argument("--part", choices=PARTS, default=None)
+    parser.add_argument("--way", nargs=2, metavar=("NAME", "FOLDER"))
+    options = parser.parse_args(argv)
+    if options.way:
+        return run_way(options.part, *options.way)
+    repeats = 1 if options.quick else options.repeats
+    shown = command.tables("feeds", options, f"medians of {repeats} runs")
+    print_environment(shown.facts)
+    script = Path(__file__).parents[1]
+    for part in [options.part] if options.part else PARTS:
+        ways, write, n = PARTS[part]
+        n = 2000 if options.quick else n
+        figures = {name: [] for name in ways}
+        with tempfile.TemporaryDirectory() as folder:
+            write(Path(folder), n)
+            for _ in range(repeats):
+                for name, found in figures.items():
+                    argv = [script, "feeds", "--part", part, "--way", name, folder]
+                    done = subprocess.run(
+                        [sys.executable, *argv], stdout=subprocess.PIPE, check=True
+                    )
+                    found.append(json.loads(done.stdout.splitlines()[-1]))
+        lines = []
+        for name, found in figures.items():
+            seconds, memory, accuracy = zip(*found, strict=True)
+            lines.append(
+                [
+                    name,
+                    f"{n / median(seconds):,.0f}",
+                    f"{median(memory) / 1e6:,.0f}",
+                    "-" if accuracy[0] is None else f"{accuracy[0]:.1%}",
+                ]
+            )
+        header = ["way", "rows per second", "peak memory (MB)", "accuracy"]
+        shown.show(f"feeds-{part}", header, lines)
+    return 0
