@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # type checkers do not run __getattr__
     from .tree import ConfidenceTreeClassifier
 
 # Modules are imported on first access, so that the command line starts quickly.
-_HOMES = {
+_PACKAGE_OF = {
     "BinaryTests": "tables",
     "ConfidenceForestClassifier": "ensemble",
     "ConfidenceTreeClassifier": "tree",
@@ -62,10 +62,10 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name not in _HOMES and name not in _SUBPACKAGES:
+    if name not in _PACKAGE_OF and name not in _SUBPACKAGES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = _importlib.import_module(f"{__name__}.{_HOMES.get(name, name)}")
+        module = _importlib.import_module(f"{__name__}.{_PACKAGE_OF.get(name, name)}")
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("skconftree."):
             raise
@@ -73,7 +73,7 @@ def __getattr__(name):
             f"{error.name} is not compiled in {__path__[0]}: you are importing the "
             "source folder. Run `pip install .` and start Python from another folder."
         ) from error
-    value = getattr(module, name) if name in _HOMES else module
+    value = getattr(module, name) if name in _PACKAGE_OF else module
     globals()[name] = value
     return value
 

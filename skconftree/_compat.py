@@ -1,4 +1,4 @@
-"""The only file that touches private parts of scikit-learn."""
+"""Private functions of scikit-learn, and differences between its versions."""
 
 import sys
 from copy import copy
@@ -75,7 +75,7 @@ __all__ = [
     "validate_parameters",
 ]
 
-MAX_BITS = sys.float_info.max_exp - 1  # of an integer that fits into a float
+MAX_BITS = sys.float_info.max_exp - 1  # size of an integer that fits into a float
 _NO_DEFAULT = object()
 _IMMUTABLE = (str, int, float, type(None))
 # Parameter that allows zero weights in versions that reject them by default.
@@ -95,8 +95,8 @@ def _validate(parameter_constraints, params, caller_name):
     for name, value in params.items():
         if isinstance(value, Integral) and int(value).bit_length() > MAX_BITS:
             raise InvalidParameterError(
-                f"The {name!r} parameter of {caller_name} must be a number of the size "
-                f"of floats. Got one of {int(value).bit_length()} bits instead."
+                f"The {name!r} parameter of {caller_name} must fit into a float. Got "
+                f"an integer of {int(value).bit_length()} bits instead."
             )
     _validate_constraints(parameter_constraints, params, caller_name)
 
@@ -125,28 +125,28 @@ def validate_parameters(estimator, names=None):
     Valid default values are cached and not checked again, because reading the signature
     of a class takes longer than growing a small tree. `names` restricts the check.
     """
-    made = type(estimator)
+    kind = type(estimator)
     changed = {}
-    for name, default in _valid_defaults(made):
+    for name, default in _valid_defaults(kind):
         value = getattr(estimator, name)
         if value is not default and (names is None or name in names):
             changed[name] = value
     if changed:
-        _validate(made._parameter_constraints, changed, made.__name__)
+        _validate(kind._parameter_constraints, changed, kind.__name__)
 
 
 @lru_cache(maxsize=256)
-def _valid_defaults(made):
+def _valid_defaults(kind):
     # Names of the parameters of a class, each with its default if that is valid.
-    names, result = made._get_param_names(), []
+    names, result = kind._get_param_names(), []
     if not names:  # without docstrings, object.__init__ has no signature
         return ()
-    init = getattr(made.__init__, "deprecated_original", made.__init__)
+    init = getattr(kind.__init__, "deprecated_original", kind.__init__)
     parameters = signature(init).parameters
     for name in names:
         default = parameters[name].default
         try:
-            _validate(made._parameter_constraints, {name: default}, made.__name__)
+            _validate(kind._parameter_constraints, {name: default}, kind.__name__)
         except InvalidParameterError:
             default = _NO_DEFAULT
         if not isinstance(default, _IMMUTABLE):

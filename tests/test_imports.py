@@ -104,7 +104,7 @@ COMPILED_OF_ENSEMBLE = {
 # Imports by a name in a string, which the checker does not see: modules of other
 # libraries, and of packages that use the public API.
 BY_NAME = {
-    "__init__.py": {'f"{__name__}.{_HOMES.get(name, name)}"'},
+    "__init__.py": {'f"{__name__}.{_PACKAGE_OF.get(name, name)}"'},
     "_cli/_options.py": {'f"{__package__}.{module}"'},
     "tree/reading/_to_sklearn.py": {"library"},
     "utils/_codec.py": {"parent", 'f"{module.__name__}.{part}"'},

@@ -143,7 +143,7 @@ def online(X, y, score, threshold, options, seed):
     order = [*first, *(i for i in order if i not in first)]
     model = make(options, seed, buffer_size=options.buffer)
     model.partial_fit(X[first], y[first], classes=[0, 1])
-    particles, odds = model._model.cloud, np.ones((1, 1, 2))
+    particles, odds = model._model.particle_filter, np.ones((1, 1, 2))
     X = np.ascontiguousarray(X, dtype=np.float64)
     wrong = asked = 0
     for i in order[2:]:

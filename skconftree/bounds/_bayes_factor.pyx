@@ -16,14 +16,14 @@ cdef class BayesFactorKernel(EvidenceBound):
     """Splits iff the posterior odds of a split exceed (1 - delta) / delta."""
 
     cdef float64_t log_prior_odds
-    cdef float64_t needed
+    cdef float64_t min_log_odds
 
     def __cinit__(
         self, intp_t n_classes, float64_t delta, float64_t a, float64_t prior_odds, bint chooses,
     ):
         self.score = DirichletScore(n_classes, a)
         self.log_prior_odds = log(prior_odds)
-        self.needed = log1p(-delta) - log(delta)
+        self.min_log_odds = log1p(-delta) - log(delta)
         self.chooses = chooses
         self.log_evidence = -INFINITY
 
@@ -41,7 +41,7 @@ cdef class BayesFactorKernel(EvidenceBound):
             evidence.statistic = exp(-log_odds) / (1.0 + exp(-log_odds))
         else:
             evidence.statistic = 1.0 / (1.0 + exp(log_odds))
-        return log_odds > self.needed
+        return log_odds > self.min_log_odds
 
 
 class BayesFactorBound(BaseBound):
@@ -112,8 +112,8 @@ class BayesFactorBound(BaseBound):
     criteria = ("gini", "entropy", "kearns_mansour", "error")
     statistic_name = "probability of no split"
     smaller_is_stronger = True
-    levels = (0.01, 0.1, 0.5, 0.8, 0.95)
-    counts_stored_rows = True
+    levels = (0.01, 0.1, 0.5, 0.8, 0.95)    # of delta, for param_grid
+    counts_stored_rows = True   # stored inherited rows of a leaf count as evidence
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "a": [Interval(Real, 1e-100, 1e6, closed="both"), None],
@@ -156,8 +156,8 @@ def log_bayes_factor(tables, *, a=None):
     Notes
     -----
     ``prod_z DM(n_z) / DM(n)`` with ``log DM(n) = lgamma(K a) - lgamma(n + K a)
-    + sum_c [lgamma(n_c + a) - lgamma(a)]``, ``n_z`` the counts of outcome z and
-    ``n`` their sums.
+    + sum_c [lgamma(n_c + a) - lgamma(a)]`` for K classes, ``n_z`` the counts of outcome
+    z and ``n`` their sums.
 
     References
     ----------

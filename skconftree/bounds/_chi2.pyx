@@ -24,7 +24,7 @@ cdef enum Correction:
 
 
 cdef class Chi2Kernel(Bound):
-    """Compiled decision: splits iff the (corrected) p-value is at most delta."""
+    """Compiled rule: splits iff the (corrected) p-value is at most delta."""
 
     cdef float64_t delta
     cdef Correction correction
@@ -40,7 +40,7 @@ cdef class Chi2Kernel(Bound):
         )
         self.fisher = POINT if fisher == "point" else FREEMAN_HALTON
         self.work = Contingency(exact=True)
-        # features then compete by rank(), the corrected p-value of their best split
+        # if True, features compete by rank(), the corrected p-value of their best split
         self.ranks_features = self.correction != NO_CORRECTION
 
     def reserve(self, intp_t n_classes, intp_t n_outcomes):

@@ -31,25 +31,25 @@ cdef class Contingency:
     cdef float64_t* rows_of             # [k] `label` in the order of an enumeration
     cdef float64_t* rows_from           # [k] rows of this label and those after it
     cdef float64_t* log_fac_from        # [k] their log_fac(label), summed
-    cdef float64_t* memory              # holds the six above, and cells in fewer rows
-                                        # or columns than those of the table
-    cdef intp_t capacity
-    cdef float64_t* n_ways                # [2, MAX_COUNTING / 2 + 1] scratch of
+    cdef float64_t* memory              # holds the six above, and the cells if the table
+                                        # has empty rows or columns
+    cdef intp_t capacity                # size of `memory`
+    cdef float64_t* n_ways              # [2, MAX_COUNTING / 2 + 1] scratch of
                                         # too_many_tables(), NULL if no test is exact
-    cdef float64_t[::1] log_factorial   # of small integers, immutable; as `n_ways`
+    cdef float64_t[::1] log_factorial   # of small integers, immutable; for exact tests only
 
     # State of an enumeration.
     cdef float64_t log_limit            # tables above it are more likely than the observed
-    cdef float64_t tail
-    cdef float64_t max_tail               # a tail above it need not be exact
-    cdef intp_t budget                  # a negative budget ends the enumeration
+    cdef float64_t tail                 # probability of the tables counted so far
+    cdef float64_t max_tail             # a tail above it need not be exact
+    cdef intp_t budget                  # steps left; the enumeration ends below 0
 
     cdef int reserve(self, intp_t r, intp_t k) except -1
     cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil
     cdef float64_t degrees_of_freedom(self) noexcept nogil
     cdef float64_t g_statistic(self) noexcept nogil
     cdef float64_t pearson(self, bint yates) noexcept nogil
-    cdef float64_t least_expected(self) noexcept nogil
+    cdef float64_t smallest_expected(self) noexcept nogil
     cdef bint is_integral(self) noexcept nogil
     cdef float64_t fisher(self, Fisher kind, float64_t max_log_p) noexcept nogil
 

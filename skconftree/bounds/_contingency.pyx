@@ -9,24 +9,23 @@ from skconftree.criteria._score cimport sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
-    FACTORIALS = 1024
+    FACTORIALS = 1024       # logarithms of n! are tabulated for smaller n
     # The enumeration of this many tables takes a fraction of a millisecond.
     MAX_TABLES = 100000
-    # Prefixes that are examined, including those that determine all their completions:
-    # far more than MAX_TABLES tables need; takes milliseconds.
+    # A prefix is a table whose first columns are filled. Limit of the prefixes that are
+    # examined, far more than MAX_TABLES tables need; takes milliseconds.
     MAX_PREFIXES = 400000
     # The cost of a prefix is proportional to the number of outcomes. Tables with more
     # outcomes than this are given fewer prefixes.
     SMALL_N_OUTCOMES = 8
     # The depth of the recursion is the number of cells of a table.
     MAX_CELLS = 4096
-    # Additions that may be spent to find out that there are more tables.
+    # Additions that may be spent to find out that there are more than MAX_TABLES tables.
     MAX_COUNTING = 400000
     # Terms of a continued fraction; a few dozen are enough.
     MAX_TERMS = 100000
 
-# Logarithms of tables that are equally likely differ by rounding, which grows with the
-# logarithm of n!.
+# Log probabilities of equally likely tables differ by rounding, which grows with log n!.
 cdef float64_t EQUALLY_LIKELY = 1e-7
 cdef float64_t ROUNDING = 1e-15
 # Below it, the tail computed by SciPy loses accuracy and then underflows.
@@ -101,7 +100,7 @@ cdef class Contingency:
                 self.outcome[self.r] = total
                 self.r += 1
         self.cells = table
-        if self.r == r and self.k == k:     # as most are
+        if self.r == r and self.k == k:     # no empty rows or columns, as usual
             return
         self.cells = self.memory
         column = 0
@@ -155,7 +154,7 @@ cdef class Contingency:
                     out += excess / self.outcome[z] * (excess / self.label[c]) * self.n
         return out
 
-    cdef float64_t least_expected(self) noexcept nogil:
+    cdef float64_t smallest_expected(self) noexcept nogil:
         cdef intp_t c, z
         cdef float64_t outcome = INFINITY, label = INFINITY
         for z in range(self.r):
@@ -224,7 +223,7 @@ cdef class Contingency:
     ) noexcept nogil:
         # Counts the tables that remain if one of the margins is merged into two parts of
         # about equal size, a lower limit that is exact for a margin of two. n_ways[s] is the
-        # number of n_ways in which the sums so far put s rows into the first part. More sums
+        # number of ways in which the sums so far put s rows into the first part. More sums
         # never decrease n_ways[first], so the count ends early and far from overflow.
         cdef intp_t c, s, rows, size
         cdef float64_t first = 0.0, largest = 0.0, n_tables = 1.0, window
@@ -373,17 +372,17 @@ cdef float64_t expect_by_chance(
 cdef float64_t chi2_rule_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind, float64_t max_log_p,
 ) noexcept nogil:
-    cdef float64_t df, p, least
+    cdef float64_t df, p, smallest
     work.load(table, r, k)
     df = work.degrees_of_freedom()
     if df <= 0.0:
         return 0.0
-    least = work.least_expected()
-    if least < 5.0 and work.is_integral():
+    smallest = work.smallest_expected()
+    if smallest < 5.0 and work.is_integral():
         p = work.fisher(kind, max_log_p)
         if p == p:
             return log(p)
-    return log_chi2_tail(df, work.pearson(5.0 <= least <= 10.0 and df == 1.0))
+    return log_chi2_tail(df, work.pearson(5.0 <= smallest <= 10.0 and df == 1.0))
 
 
 cdef table_pvalues(tables, Independence test, Fisher kind=FREEMAN_HALTON):

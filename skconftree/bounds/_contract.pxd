@@ -6,9 +6,10 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # The contract between the packages `bounds` and `tree`.
 #
-# At a node, a tree evaluates a Score on blocks of candidate splits, which selects the best
-# one. A Bound decides whether the evidence for it suffices. Both see class counts and
-# nothing else: no rows, no features. NodeStats, SplitBlock and Score are defined in
+# At a node, a tree evaluates a Score on blocks of candidate splits (the scan), which selects
+# the best one. A Bound decides whether the evidence for it suffices. Both see class counts
+# and nothing else: no rows, no features. A growing leaf is a leaf of a tree that is trained
+# by partial_fit; it attempts to split repeatedly. NodeStats, SplitBlock and Score are defined in
 # criteria/_score.pxd, with their units; this file re-exports them. The scores in
 # SplitEvidence are per row: divided by the sum of the counts that the score was given.
 #
@@ -39,14 +40,14 @@ cdef struct SplitEvidence:
                                 # interval and evidence bounds
     intp_t runner_up_feature    # feature of the runner-up; -1 = no split
     float64_t parent_limit      # interval bounds: the limit that the children had to stay
-                                # below, per unit of pool; else the impurity of the node,
-                                # which the scan sets before decide()
+                                # below, per unit of pool (see NodeStats); else the impurity
+                                # of the node, which the scan sets before decide()
     float64_t child_limit       # the children's limit (interval bounds), per unit of pool
     float64_t radius            # confidence radius (race bounds), on the scale of the scores
     float64_t statistic         # the number that decided, see BaseBound.statistic_name
     ByChance by_chance          # the tree computes it unless decide() has done so
     float64_t runner_up_z       # difference of the gain from that of the best split of
-                                # another feature, in standard errors; batch only
+                                # another feature, in standard errors; `fit` only
 
 
 cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
@@ -64,8 +65,8 @@ cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
 
 
 cdef class Bound:
-    # Race bounds and tests define decide() only, about the best split by the tree's
-    # criterion. They have no `score`; interval and evidence bounds do.
+    # Race bounds and significance tests define decide() only, about the best split by the
+    # tree's criterion. They have no `score`; interval and evidence bounds do.
     cdef public Score score
 
     # Within a feature, the scan selects the best split by the score. By default, features
@@ -83,7 +84,7 @@ cdef class Bound:
     cdef public bint ranks_by_gain
 
     # Whether may_accept() can return False, which saves the comparison of splits.
-    cdef public bint waits_by_gain
+    cdef public bint rejects_by_gain
 
     cdef float64_t rank(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r, float64_t max_rank,

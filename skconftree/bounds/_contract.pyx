@@ -1,4 +1,4 @@
-"""Base classes of bounds; the .pxd has the contract."""
+"""Base classes of compiled split rules (bounds). `_contract.pxd` defines their methods."""
 
 import numpy as np
 from collections import namedtuple
@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, NAN, log
 
 from skconftree.criteria._criterion import CRITERIA
 from skconftree.criteria._impurity cimport impurity_code
-from skconftree.criteria._score cimport stats_of_call, sum_of
+from skconftree.criteria._score cimport stats_from_counts, sum_of
 from skconftree.criteria._score import is_integral, raise_undefined
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -26,7 +26,7 @@ cdef class Bound:
         """Raise an error unless all methods that a tree calls are defined.
 
         NotImplementedError if a method or a score is missing, TypeError if there is a
-        score that no scan would minimize.
+        score that no split search would minimize.
         """
         if <void*> self.decide == <void*> Bound.decide:
             raise_undefined(self, "decide")
@@ -115,7 +115,7 @@ cdef class Bound:
         cdef Score scores
         cdef bint split
         cdef intp_t z
-        stats = stats_of_call(node, n_children.sum(), weights.sum(), is_integral(children))
+        stats = stats_from_counts(node, n_children.sum(), weights.sum(), is_integral(children))
         if not stats.n > 0 or not stats.pool > 0:
             raise ValueError("children_counts and pool must have positive sums.")
         if n_fresh is not None:
@@ -193,11 +193,11 @@ cdef class IntervalBound(Bound):
         return 0.0
 
     def child_costs(self, counts, *, pool=None, outcomes=2):
-        """Return the upper limits of children, [child, class], and their tighter floors.
+        """Return the upper limits of children and their tighter lower bounds.
 
-        If its costs depend on the node, the bound must have been given one by
-        `evaluate`. `pool` is the weight W of every child, None the number of its rows;
-        `outcomes` is the number of outcomes of the split.
+        `counts` has the shape (n_children, n_classes). If the costs depend on the node,
+        call `evaluate` first. `pool` is the weight W of every child, None the number of
+        its rows; `outcomes` is the number of outcomes of the split.
         """
         counts = np.ascontiguousarray(counts, dtype=np.float64)
         cdef const float64_t[:, ::1] child_counts = counts

@@ -77,8 +77,8 @@ cdef class CredibleFloor(Score):
     cdef float64_t* class_term      # [k] (k + alpha) psi(k + alpha + 1)
     cdef float64_t* node_term       # [k] psi(k + prior_rows + 1), shifted
     cdef float64_t* excess          # [k] trigamma_excess(k + alpha), K > 2
-    cdef intp_t capacity
-    cdef intp_t filled
+    cdef intp_t capacity            # allocated entries of the tables
+    cdef intp_t filled              # computed entries
     cdef bint tabulated             # the tables cover the node
 
     # Closer floors. A root is the q with P(|N(t, 1)| <= q) = delta, tabulated over t.
@@ -102,11 +102,11 @@ cdef class CredibleFloor(Score):
     cdef float64_t lower(self, const float64_t* counts) noexcept nogil
     # Closer floors for a child of weight 1; 0 = unknown. `close` is for two classes, from roots;
     # `matched` for more, from match_beta(); `sharp`, the tightest, also uses tail_quantile() if
-    # it `expands`: is accurate for m, the smaller shape parameter.
+    # that is accurate for m, the smaller shape parameter.
     cdef float64_t close(self, float64_t n1, float64_t n0) noexcept nogil
     cdef float64_t sharp(self, const float64_t* counts) noexcept nogil
     cdef float64_t matched(self, const float64_t* counts) noexcept nogil
-    cdef bint expands(self, float64_t m) noexcept nogil
+    cdef bint is_accurate(self, float64_t m) noexcept nogil
     # The first floor.
     cdef float64_t floor(self, const float64_t* counts) noexcept nogil
     cdef float64_t binary_floor(self, float64_t n1, float64_t n0) noexcept nogil

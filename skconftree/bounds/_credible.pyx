@@ -1,6 +1,10 @@
 # cython: overflowcheck=False
 # Hashing relies on wrap-around; no other integer here can overflow.
-"""Credible limits of a node's heterogeneity, and the bound of BOCT."""
+"""Credible limits of a node's heterogeneity, and the bound of BOCT.
+
+BOCT are the Bayesian online classification trees of Collet and Pietquin. Heterogeneity is
+their term for an impurity as a function of the class probabilities.
+"""
 
 from functools import lru_cache
 
@@ -45,7 +49,7 @@ cdef void moments(
     Heterogeneity kind, const float64_t* counts, intp_t n_classes, float64_t alpha,
     float64_t* mean, float64_t* variance,
 ) noexcept nogil:
-    # Posterior mean and variance of the entropy or of the variance (A6), written as sums
+    # Posterior mean and variance of the heterogeneities ENTROPY or VARIANCE, written as sums
     # without cancellation, so that they are accurate from empty to very large nodes.
     # With a_c = n_c + alpha, A = sum a_c and elementary symmetric sums e_2, e_3:
     #   variance  E = e_2 / (A (A+1))
@@ -157,7 +161,7 @@ cdef float64_t beta_quantile(
 cdef float64_t binary_upper(
     Heterogeneity kind, float64_t a, float64_t b, float64_t delta
 ) noexcept nogil:
-    # eps(delta): P(x < mu < 1 - x) = delta. Let X ~ Beta(b, a) be the probability of the
+    # The x with P(x < mu < 1 - x) = delta. Let X ~ Beta(b, a) be the probability of the
     # rarer class. Then P(X > x) - P(X > 1 - x) = delta, so the quantile of X is an upper
     # bound of x, and equals x if the second term is negligible.
     cdef float64_t x = beta_quantile(b, a, delta, True)
@@ -169,7 +173,7 @@ cdef float64_t binary_upper(
     # Solve for u = 1/2 - x. For small u the mass is proportional to u, so Newton's method
     # uses logarithms. H is flat at u = 0, so cancellation there is harmless.
     log_beta = betaln(a, b)
-    # Slightly wider: the solution may be this end of the bracket.
+    # A slightly wider bracket, because the solution may be this end of it.
     low = max(0.5 - x, 0.0) * (1.0 - 1e-6)
     # Start from the quantile of X if the second term is small there, otherwise from the
     # density at 1/2.
@@ -202,7 +206,7 @@ cdef float64_t binary_upper(
 cdef float64_t binary_lower(
     Heterogeneity kind, float64_t a, float64_t b, float64_t delta
 ) noexcept nogil:
-    # eps(1 - delta): P(X < x) + P(X > 1 - x) = delta.
+    # The x with P(X < x) + P(X > 1 - x) = delta.
     cdef float64_t x = beta_quantile(b, a, delta, False)
     cdef float64_t low
     cdef float64_t high = x
@@ -270,7 +274,7 @@ cdef float64_t matched_limit(
     return sqrt(x) if kind == DEVIATION else x
 
 
-# -- Certified floors of credible limits, cheap enough for every candidate test ----
+# -- Certified floors of credible limits, cheap enough for every candidate split ---
 cdef intp_t FILL_SIZE = 65536           # entries filled at a time
 # The posterior mean is below the upper limit for every delta up to MEAN_IS_FLOOR: over all
 # counts, both priors and K = 2, ..., 100 the smallest P(H >= E[H]) is 0.317. For larger
@@ -681,7 +685,7 @@ cdef class CredibleFloor(Score):
         x = self.close(counts[0], counts[1])
         p = min(counts[0], counts[1]) + self.alpha
         q = max(counts[0], counts[1]) + self.alpha
-        if not self.expands(p):
+        if not self.is_accurate(p):
             return x
         theta = tail_quantile(p, q, self.z, &margin)
         theta -= margin
@@ -694,7 +698,7 @@ cdef class CredibleFloor(Score):
             return max(x, log1p(odds) - p * theta)
         return max(x, binary_heterogeneity(self.kind, p))
 
-    cdef inline bint expands(self, float64_t m) noexcept nogil:
+    cdef inline bint is_accurate(self, float64_t m) noexcept nogil:
         # Whether `tail_quantile` is accurate enough for its margin to hold.
         return self.z >= 0.25 and m >= 3.0 + self.z * self.z
 
@@ -712,7 +716,7 @@ cdef class CredibleFloor(Score):
         r = sqrt((n + 1.0) / (p * q))
         x = self.z + (q - p) * r / (3.0 * (n + 2.0)) * self.skewness_factor
         x = mean + (x - self.slack / m - 1e-6) / (n * r)
-        if m < MAX_EXPANSION_SHAPE and self.expands(m):
+        if m < MAX_EXPANSION_SHAPE and self.is_accurate(m):
             mean = tail_quantile(p, q, self.z, &margin)
             x = max(x, 1.0 / (1.0 + exp(margin - mean)))
         if not x > 0.0:
@@ -761,7 +765,8 @@ cdef struct Memo:
 cdef class CredibleKernel(IntervalBound):
     """Splits iff the credible limit of the children is below that of the node.
 
-    `n_solves` is the number of quantiles computed so far, without those from the memo.
+    `n_solves` is the number of quantiles computed so far; `memo` caches them in a hash
+    table, by the two counts.
     """
 
     cdef public intp_t n_solves
@@ -1027,10 +1032,10 @@ class CredibleBound(BaseBound):
     """
 
     criteria = CRITERIA
-    uses_pool = True
-    counts_every_row = True
+    uses_pool = True            # unlabeled rows contribute to the weights W
+    counts_every_row = True     # inherited rows of a growing leaf are evidence, too
     examines_children = True
-    levels = (0.001, 0.01, 0.05, 0.2, 0.4)
+    levels = (0.001, 0.01, 0.05, 0.2, 0.4)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 0.5, closed="neither")],
         "prior": [StrOptions(set(PRIORS))],

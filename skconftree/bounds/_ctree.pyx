@@ -23,7 +23,7 @@ cdef class OutcomeScore(Score):
     cdef Arena arena
     cdef Contingency work
     cdef float64_t n
-    cdef float64_t* share           # [n_classes] of the node
+    cdef float64_t* share           # [n_classes] class proportions of the node
     cdef float64_t* factor          # [n_classes] (n - 1) / share; 0 = no rows
 
     def __cinit__(self, intp_t n_classes, Contingency work):

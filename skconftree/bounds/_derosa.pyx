@@ -1,4 +1,4 @@
-"""Bound of the C-Tree (De Rosa and Cesa-Bianchi), in four forms."""
+"""Bound of the confidence tree (C-Tree, De Rosa and Cesa-Bianchi), in four forms."""
 
 from libc.math cimport fmax, log, log2, sqrt
 
@@ -24,13 +24,14 @@ cdef float64_t log_over(float64_t x, float64_t delta) noexcept nogil:
 cdef float64_t deviation(
     Impurity criterion, float64_t m, float64_t delta, float64_t k, float64_t r, bint tight,
 ) noexcept nogil:
-    # Confidence radius of the conditional impurity of one split, estimated from m rows:
-    # with probability 1 - delta, the true impurity is within this radius. McDiarmid's
-    # or Okamoto's deviation plus the bias. Scale: 1/2 at two balanced classes.
+    # Confidence radius of the conditional impurity of one split with r outcomes and k
+    # classes, estimated from m rows: with probability 1 - delta, the true impurity is within
+    # this radius. McDiarmid's or Okamoto's deviation plus the bias. Two balanced classes
+    # have impurity 1/2.
     cdef float64_t bias
     if criterion == ENTROPY:
-        # The biases of H(Y, F) and H(F) have the same sign and enter with opposite
-        # signs, so that the larger one bounds both.
+        # The biases of H(Y, F) and H(F), for class Y and outcome F, have the same sign and
+        # enter with opposite signs, so that the larger one bounds both.
         bias = k * r - 1.0 if tight else k * r - 1.0 + r - 1.0
         return log2(m) * sqrt(2.0 / m * log_over(4.0, delta)) + bias / (2.0 * m * LN2)
     if criterion == GINI:
@@ -60,14 +61,15 @@ cdef float64_t practical(
     Impurity criterion, float64_t m, float64_t depth, float64_t time,
     float64_t n_attributes, float64_t c,
 ) noexcept nogil:
-    # The root has h = 1 here. A sum of logarithms, because the product could lose digits.
+    # The paper's practical radius counts the root as depth 1. A sum of logarithms, because
+    # the product could lose digits.
     cdef float64_t inside = (2.0 * log(m) + 2.0 * log(depth + 1.0) + log(time) + log(n_attributes))
     cdef float64_t out = c * sqrt(fmax(inside, 0.0) / m)
     return out * log(m) if criterion == ENTROPY else out
 
 
 cdef class DeRosaKernel(RaceBound):
-    """Race with the radii of the C-Tree."""
+    """Compiled rule: the best split must win by a C-Tree radius; see `RaceBound`."""
 
     cdef bint is_practical
     cdef bint is_tight
@@ -114,8 +116,8 @@ cdef class DeRosaKernel(RaceBound):
 class DeRosaBound(BaseBound):
     """Split rule that uses confidence radii of the criterion itself (C-Tree).
 
-    The radii are derived for the impurity and include its bias. (Hoeffding's
-    inequality, which the VFDT uses, holds for means, and impurities are not means.) The
+    The radii are derived for the impurity and include its bias. (Hoeffding's inequality,
+    which Hoeffding trees (VFDT) use, holds for means, and impurities are not means.) The
     best split must beat the best split of every other feature, and "no split", by twice
     the radius. The share of `delta` of a node decreases with its depth, so that the
     probability of a wrong split on the path of a random row is at most `delta`.
@@ -206,7 +208,7 @@ class DeRosaBound(BaseBound):
     """
 
     criteria = ("gini", "entropy", "kearns_mansour")
-    cautious = True
+    cautious = True  # needs many rows for a first split
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "form": [StrOptions({"practical", "paper", "tight", "anytime"})],

@@ -107,8 +107,8 @@ cdef float64_t prior_beta(
 cdef float64_t cut_beyond_chance(
     const float64_t* table, const float64_t* node, intp_t r, intp_t k
 ) noexcept nogil:
-    # S minus the edges that outcomes of these sizes cut if they divide the rows at random:
-    # the share of pairs within an outcome is then n_z (n_z - 1) / (n (n - 1)).
+    # Edges cut, minus those that outcomes of these sizes cut if they divide the rows at
+    # random: the share of pairs within an outcome is then n_z (n_z - 1) / (n (n - 1)).
     cdef intp_t z
     cdef float64_t n = sum_of(node, k)
     cdef float64_t rows, within
@@ -158,7 +158,7 @@ cdef float64_t stopping_confidence(
 
 
 cdef class EC2Kernel(Bound):
-    """Compiled decision: splits unless noise explains the edges cut."""
+    """Compiled rule: splits unless noise explains the edges cut."""
 
     cdef float64_t min_confidence
     cdef Rule rule

@@ -1,4 +1,4 @@
-"""Bound by e-values, which are valid at any time."""
+"""Bound by e-values: evidence that stays valid under repeated split attempts."""
 
 from libc.math cimport INFINITY, exp, log
 
@@ -36,11 +36,11 @@ cdef class EValueKernel(EvidenceBound):
         cdef float64_t log_e = self.log_evidence - largest_log_likelihood(
             stats.counts, stats.n_classes
         )
-        cdef float64_t needed = -log(self.delta)
+        cdef float64_t min_log_e = -log(self.delta)
         if self.per_path:
-            needed += log((stats.depth + 1.0) * (stats.depth + 2.0))
+            min_log_e += log((stats.depth + 1.0) * (stats.depth + 2.0))
         evidence.statistic = exp(-log_e) if log_e > 0.0 else 1.0
-        return log_e >= needed
+        return log_e >= min_log_e
 
 
 class EValueBound(BaseBound):
@@ -114,10 +114,10 @@ class EValueBound(BaseBound):
     """
 
     criteria = ("gini", "entropy", "kearns_mansour", "error")
-    statistic_name = "e-value's p"
+    statistic_name = "anytime-valid p-value"
     smaller_is_stronger = True
-    fixed_cuts = True
-    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
+    fixed_cuts = True   # candidate thresholds of a leaf stay as they are
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "a": [Interval(Real, 1e-100, 1e6, closed="both")],
@@ -160,7 +160,7 @@ def log_evalue(tables, *, a=0.5):
     Notes
     -----
     ``E_f = prod_z DM(n_z) / L0`` with ``log DM(n) = lgamma(K a) - lgamma(n + K a)
-    + sum_c [lgamma(n_c + a) - lgamma(a)]`` for each outcome z and
+    + sum_c [lgamma(n_c + a) - lgamma(a)]`` for each outcome z, K classes and
     ``log L0 = sum_c n_c ln(n_c / n)`` for the sums over the outcomes.
 
     References

@@ -1,4 +1,8 @@
-"""Hoeffding bound: the split rules of VFDT, CorrH-Tree and the baseline of BOCT."""
+"""Hoeffding bound: the split rule of Hoeffding trees (VFDT) and its variants.
+
+`CorrH-Tree` and the baseline of BOCT (Bayesian online classification trees) are two of
+them; see the references of `HoeffdingBound`.
+"""
 
 from numbers import Real
 
@@ -22,7 +26,7 @@ from skconftree.utils._inline cimport ROUNDING
 
 
 cdef class HoeffdingRace(RaceBound):
-    """Race with Hoeffding's radius."""
+    """Compiled rule: the best split must win by Hoeffding's radius; see `RaceBound`."""
 
     cdef public float64_t value_range
     cdef float64_t scale        # value_range * sqrt(ln(1 / delta) / 2)
@@ -33,7 +37,7 @@ cdef class HoeffdingRace(RaceBound):
         if not against_no_split and self.impurity in (GINI, ERROR):
             self.value_range = 1.0
         self.scale = self.value_range * sqrt(-0.5 * log(self.delta))
-        self.waits_by_gain = True
+        self.rejects_by_gain = True
 
     cdef bint may_accept(
         self, const NodeStats* stats, float64_t gain, float64_t lead
@@ -84,7 +88,7 @@ cdef class HoeffdingLimits(Score):
     cdef float64_t n
     cdef float64_t pool
     cdef Arena arena
-    cdef float64_t* right       # [n_classes]
+    cdef float64_t* right       # [n_classes] counts of the right child
 
     def __cinit__(self, n_classes, *args):
         self.n_classes = n_classes
@@ -106,7 +110,8 @@ cdef class HoeffdingLimits(Score):
     cdef float64_t limit(
         self, const float64_t* counts, float64_t n, float64_t side
     ) noexcept nogil:
-        # Heterogeneity plus or minus the radius; the third heterogeneity is a square root.
+        # Impurity plus (side = 1) or minus (side = -1) the radius, clipped to its range. For
+        # "kearns_mansour", the impurity is the square root of half the Gini index.
         cdef float64_t h
         if not n > 0.0:
             return self.largest if side > 0.0 else 0.0
@@ -222,7 +227,7 @@ class HoeffdingBound(BaseBound):
     the leaf has received since it was created. The best split must beat its competitors
     by more than `factor` radii. By default the competitors are the best split of every
     other feature and "no split" (VFDT). With ``against="no_split"``, "no split" is the
-    only competitor (the baseline of Collet and Pietquin, 2015).
+    only competitor (the baseline of BOCT [2]_).
 
     Use it to compare with published stream trees. Impurities are not means of
     independent values, so `delta` controls the strictness but is not an error
@@ -238,8 +243,8 @@ class HoeffdingBound(BaseBound):
         The competitors that the best split must beat.
     variant : {"gain", "interval"}, default="gain"
         ``"gain"`` compares a difference of scores with the radius. ``"interval"`` is
-        the rule of `CredibleBound` with different limits: the heterogeneity of the
-        sample plus or minus the radius, clipped to its range. It requires
+        the rule of `CredibleBound` with different limits: the impurity of the sample
+        plus or minus the radius, clipped to its range. It requires
         ``against="no_split"``.
     factor : float, default=1.0
         Number of radii. VFDT uses 1, CorrH-Tree 2. Larger values split later.
@@ -264,8 +269,8 @@ class HoeffdingBound(BaseBound):
     runner-up, R is 1 (gini, error), ``log2(K) / 2`` (entropy) or ``sqrt(K - 1) / 2``
     (kearns_mansour). Against "no split", R is the impurity of the uniform distribution
     and m is the number of labeled rows of the node. The interval variant uses the
-    heterogeneities of `CredibleBound`, but half the entropy in bits and twice the
-    second one, which does not change the rule.
+    impurities of `CredibleBound`, but half the entropy in bits and the whole Gini
+    index; these factors do not change the rule.
 
     References
     ----------
@@ -287,8 +292,8 @@ class HoeffdingBound(BaseBound):
     """
 
     criteria = ("entropy", "gini", "kearns_mansour", "error")
-    cautious = True
-    levels = (1e-7, 1e-5, 0.001, 0.01, 0.1)
+    cautious = True  # needs many rows for a first split
+    levels = (1e-7, 1e-5, 0.001, 0.01, 0.1)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],
         "against": [StrOptions({"runner_up", "no_split"})],

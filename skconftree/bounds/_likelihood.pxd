@@ -24,6 +24,6 @@ cdef class DirichletScore(Score):
 
 cdef float64_t largest_log_likelihood(const float64_t* counts, intp_t n_classes) noexcept nogil
 
-# Of each table of counts, the log likelihood of the split, minus that of its node: for one
-# class distribution from the prior, or the best one.
-cdef log_likelihood_ratio(tables, DirichletScore score, bint to_best)
+# Log likelihood of the split of each table of counts, minus that of its node without a split:
+# for one class distribution from the prior or, with `against_best`, for the most likely one.
+cdef log_likelihood_ratio(tables, DirichletScore score, bint against_best)

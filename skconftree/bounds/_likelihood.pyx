@@ -17,7 +17,7 @@ from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
-    STIRLING_FROM = 32      # its first omitted term is below 2e-14, the value above 78
+    MIN_STIRLING = 32       # from here on: Stirling's series, with an error below 2e-14
 
 
 cdef float64_t[::1] log_gamma_table(float64_t a, intp_t size):
@@ -29,9 +29,9 @@ cdef float64_t[::1] log_gamma_table(float64_t a, intp_t size):
     cdef float64_t x, inverse, square
     cdef intp_t i
     with nogil:
-        for i in range(min(size, STIRLING_FROM)):
+        for i in range(min(size, MIN_STIRLING)):
             out[i] = gammaln(i + a) - first
-        for i in range(STIRLING_FROM, size):
+        for i in range(MIN_STIRLING, size):
             x = i + a
             inverse = 1.0 / x
             square = inverse * inverse
@@ -44,7 +44,8 @@ cdef float64_t[::1] log_gamma_table(float64_t a, intp_t size):
 cdef class DirichletScore(Score):
     """Minus the log Dirichlet-multinomial likelihood of each split.
 
-    `a` is the pseudo-count of each of the `n_classes` classes.
+    `a` is the pseudo-count of each of the `n_classes` classes. phi() is the term of one
+    class in one outcome, see `Score`.
     """
 
     def __cinit__(self, intp_t n_classes, float64_t a):
@@ -174,7 +175,7 @@ cdef float64_t largest_log_likelihood(const float64_t* counts, intp_t n_classes)
     return out
 
 
-cdef log_likelihood_ratio(tables, DirichletScore score, bint to_best):
+cdef log_likelihood_ratio(tables, DirichletScore score, bint against_best):
     cdef intp_t r = tables.shape[tables.ndim - 2]
     cdef intp_t K = score.n_classes
     cdef const float64_t[:, ::1] counts = tables.reshape(-1, r * K)
@@ -185,7 +186,7 @@ cdef log_likelihood_ratio(tables, DirichletScore score, bint to_best):
     with nogil:
         for i in range(counts.shape[0]):
             log_ratio[i] = -score.outcomes(&counts[i, 0], r) - (
-                largest_log_likelihood(&node[i, 0], K) if to_best
+                largest_log_likelihood(&node[i, 0], K) if against_best
                 else score.log_likelihood(&node[i, 0])
             )
     return out.reshape(tables.shape[: tables.ndim - 2])[()]

@@ -1,4 +1,4 @@
-"""Bound by McDiarmid's inequality for information gain and Gini gain (Rutkowski)."""
+"""Bound by McDiarmid's inequality for information gain and Gini gain (McDiarmid tree)."""
 
 from libc.math cimport M_E, fmax, log, log2, sqrt
 
@@ -23,7 +23,7 @@ cdef float64_t gain_radius(bint entropy, float64_t m, float64_t delta, float64_t
 
 
 cdef class McDiarmidKernel(RaceBound):
-    """Race with Rutkowski's radii."""
+    """Compiled rule: the best split must win by Rutkowski's radius; see `RaceBound`."""
 
     cdef float64_t radius(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
@@ -39,8 +39,8 @@ cdef class McDiarmidKernel(RaceBound):
 class McDiarmidBound(BaseBound):
     """Split rule that uses McDiarmid's inequality (McDiarmid tree).
 
-    This is the first correction of the VFDT: McDiarmid's inequality holds for
-    information gain and Gini gain, unlike Hoeffding's. It controls the deviation but
+    This is the first correction of the VFDT (Hoeffding tree): McDiarmid's inequality
+    holds for information gain and Gini gain, unlike Hoeffding's. It controls the deviation but
     not the bias, and it is loose: a difference of 0.1 requires 10,000 rows with Gini
     and 30 million rows with entropy. It is provided for comparisons; `DeRosaBound` is
     its successor.
@@ -71,7 +71,7 @@ class McDiarmidBound(BaseBound):
 
     Notes
     -----
-    With m rows since the creation of the leaf, the radius is
+    With m rows since the creation of the leaf and K classes, the radius is
     ``C sqrt(ln(1/delta) / (2 m))``. C is 8 for the Gini gain and
     ``6 (K log2(e m) + log2(2 m)) + 2 log2 K`` for the information gain in bits. Scores
     are half of it here, and so is the radius. The stored ``statistic`` is
@@ -92,7 +92,7 @@ class McDiarmidBound(BaseBound):
     """
 
     criteria = ("gini", "entropy")
-    cautious = True
+    cautious = True  # needs many rows for a first split
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],

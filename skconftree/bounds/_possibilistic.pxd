@@ -47,13 +47,13 @@ cdef class PossibilisticFloor(Score):
     cdef bint all_tests
     cdef bint present
     cdef intp_t first           # number of classes left out, see n_absent()
-    cdef float64_t z_node
+    cdef float64_t z_node       # normal quantile of a node's limits
     cdef float64_t base_z2      # z^2 of splits with two outcomes, before any correction
     cdef float64_t z2           # at most that of the node's candidate splits
-    cdef float64_t n_tests      # candidates seen in this node; negative once z2 is final
-    cdef float64_t corrected    # the n_tests for which z2 was computed
+    cdef float64_t n_candidates     # candidates seen in this node; negative once z2 is final
+    cdef float64_t corrected    # the n_candidates that z2 was computed for
     cdef Arena arena
-    cdef float32_t* cells       # [n, C]; 0 = not yet known
+    cdef float32_t* cells       # [n, C] tabulated divergences; 0 = not yet computed
     cdef float64_t scale        # from nats to units of a bound's limit
     cdef float64_t ceiling      # splits above it do not need the exact floor
     cdef float64_t smallest     # score of this node
@@ -68,7 +68,7 @@ cdef class PossibilisticFloor(Score):
     cdef intp_t* orders         # [2, n_classes] order of the classes, left and right
     cdef float64_t* right       # [n_classes]
 
-    cdef void correct(self, float64_t n_tests) noexcept nogil
+    cdef void correct(self, float64_t n_candidates) noexcept nogil
     cdef float64_t f(self, float64_t x) noexcept nogil
     cdef float32_t fill(self, intp_t row, intp_t column) noexcept nogil
     cdef float64_t divergence(self, float64_t count, float64_t n, float64_t scale) noexcept nogil

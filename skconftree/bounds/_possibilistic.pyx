@@ -1,4 +1,4 @@
-"""Possibilistic cumulative entropy, and the bound of PiTree that uses it."""
+"""Possibilistic cumulative entropy, and the bound of possibilistic trees (PiTree)."""
 
 import numpy as np
 from libc.math cimport INFINITY, expm1, log, log1p, sqrt
@@ -26,7 +26,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 # integers, cuts_only if all candidates are thresholds, and pool is the weight of labeled and
 # unlabeled rows. An IntervalBound splits if the sum of the children's costs, here their
 # entropies, is below the node's `limit`. SplitEvidence contains the numbers stored with a
-# split. Attributes are features, outcomes are children. An Arena owns scratch memory.
+# split. Outcomes are children. An Arena owns scratch memory.
 # ROUNDING is a relative tolerance, TABLE_LIMIT the largest size of a lookup table.
 
 cdef float64_t LN2 = 0.6931471805599453
@@ -170,7 +170,7 @@ cdef class PossibilisticFloor(Score):
         self.counts = stats.counts
         self.n = stats.n
         self.tabulated = stats.integral and stats.n < self.table_size
-        self.n_tests = 0.0
+        self.n_candidates = 0.0
         self.corrected = 1.0
         self.z2 = self.base_z2
         if self.n_classes > 2:
@@ -191,10 +191,10 @@ cdef class PossibilisticFloor(Score):
                         self.delta, 2.0 * stats.n * stats.n_features
                     )
 
-    cdef void correct(self, float64_t n_tests) noexcept nogil:
+    cdef void correct(self, float64_t n_candidates) noexcept nogil:
         # z of the node's candidate splits, all of which have been counted.
-        self.n_tests = -1.0
-        self.z2 = corrected_quantile(self.delta, 2.0 * n_tests) ** 2
+        self.n_candidates = -1.0
+        self.z2 = corrected_quantile(self.delta, 2.0 * n_candidates) ** 2
 
     cdef inline float64_t f(self, float64_t x) noexcept nogil:
         if self.tabulated:
@@ -254,12 +254,12 @@ cdef class PossibilisticFloor(Score):
     cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef Sides first, last
         cdef intp_t i
-        if self.all_tests and self.n_tests >= 0.0:
+        if self.all_tests and self.n_candidates >= 0.0:
             # The node has at least the candidates seen so far.
-            self.n_tests += splits.size
-            if self.n_tests >= 2.0 * self.corrected:
-                self.corrected = self.n_tests
-                self.z2 = corrected_quantile(self.delta, 2.0 * self.n_tests) ** 2
+            self.n_candidates += splits.size
+            if self.n_candidates >= 2.0 * self.corrected:
+                self.corrected = self.n_candidates
+                self.z2 = corrected_quantile(self.delta, 2.0 * self.n_candidates) ** 2
         if self.n_classes == 2:
             self.block_of_two(splits, out)
             return

@@ -1,8 +1,8 @@
-# Criteria: Scores of a node's class counts alone (math: papers B to D).
+# Criteria: scores (_score.pxd) that depend on a node's class counts alone.
 #
-# block() and outcomes() return the total sum_z n_z * phi_z, to be minimized, with
-# phi scaled so that two balanced classes have 1/2. impurity() is the same
-# quantity per row in scikit-learn's units, unit * phi.
+# block() and outcomes() return the total sum_z n_z * phi_z over the outcomes z, to be
+# minimized, with the impurity phi scaled so that two balanced classes have 1/2. node() is
+# n * phi of one outcome. impurity() is scikit-learn's impurity, unit * phi.
 
 from skconftree.criteria._score cimport NodeStats, Score, SplitBlock
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
@@ -29,10 +29,10 @@ cdef class Criterion(Score):
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil
     cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil
 
-    # Approximate scores per row of n candidate splits, at most LANES, and the shares of the
-    # rows that go left. `left` is the share of the node's rows that are of a class and go
-    # left, [n_classes, LANES], within SHARE_ERROR of the share of the class; the scores are
-    # within GAIN_ERROR. Entropy and Gini index only.
+    # Approximate scores per row of n candidate splits, at most LANES (_lanes.pxd), and the
+    # shares of the rows that go left. `left` is the share of the node's rows that are of a
+    # class and go left, [n_classes, LANES], within SHARE_ERROR of the share of the class; the
+    # scores are within GAIN_ERROR. Entropy and Gini index only.
     cdef void rough_scores(
         self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
     ) noexcept nogil

@@ -4,9 +4,9 @@ from numpy.typing import ArrayLike, NDArray
 class Criterion:
     n_classes: int
     additive: bool
-    by_ratio: bool
-    concave: bool
-    unit: float
+    by_ratio: bool  # features compete by gain ratio
+    concave: bool  # a split never raises the score
+    unit: float  # scikit-learn's impurity is this times the score per row
     def __init__(self, n_classes: int) -> None: ...
     def check(self) -> None: ...
     def reserve(self, n_max: int) -> None: ...

@@ -1,5 +1,6 @@
-# The contract of scores, the functions of class counts that a scan minimizes. Criteria
-# (_criterion.pxd) are scores; interval and evidence bounds have scores of their own.
+# The contract of scores: functions of class counts that the split search of a node, a scan,
+# minimizes. Criteria (_criterion.pxd) are scores, and some bounds (split rules, see
+# bounds/_contract.pxd) have scores of their own.
 #
 # A score sees class counts and nothing else: no rows, no features.
 #
@@ -32,18 +33,18 @@ cdef struct NodeStats:
     # Statistics of a node that a split rule may use.
     intp_t n_classes
     const float64_t* counts     # [n_classes] class counts of the rows that are evidence, on
-                                # the bound's scale. In batch all rows of the node; in a
-                                # growing leaf those that came after its creation or, if
-                                # BaseBound.counts_every_row, all it holds
+                                # the bound's scale. In `fit` all rows of the node; in a leaf
+                                # of a tree trained by partial_fit those that came after its
+                                # creation or, if BaseBound.counts_every_row, all it holds
     float64_t n                 # weight of these rows: the sum of counts, unless the weight
                                 # of every class the node has is 0
     float64_t pool              # weight W of the node: n plus unlabeled rows, or a volume
-    float64_t n_fresh           # weight of the rows after the node's creation; n in batch
+    float64_t n_fresh           # weight of the rows after the node's creation; n in `fit`
     float64_t n_candidates      # candidate splits compared at this node
     intp_t n_candidate_features     # features that have any, among those examined
     float64_t n_feature_candidates  # candidate splits of one feature, and the
     float64_t log_feature_candidates    # logarithm of this, see Bound.ranks_features
-    float64_t time              # rows the tree has seen; in batch, rows passed to fit
+    float64_t time              # rows the tree has seen; in `fit`, all rows
     intp_t n_features           # of the training data
     intp_t attempt              # 1, 2, ...: number of split attempts at this leaf
     intp_t depth                # 0 at the root
@@ -51,7 +52,7 @@ cdef struct NodeStats:
     bint integral               # every count of this fit is an integer
 
 
-cdef NodeStats stats_of_call(
+cdef NodeStats stats_from_counts(
     const float64_t[::1] counts, float64_t n, float64_t pool, bint integral
 ) noexcept
 

@@ -1,4 +1,7 @@
-"""Base class of the scores that a scan minimizes; the .pxd has the contract."""
+"""Base class of scores: functions of class counts that the split search minimizes.
+
+`_score.pxd` documents its methods and units. The split search of a node is called a scan.
+"""
 
 import numpy as np
 
@@ -45,10 +48,10 @@ cdef class Score:
         """Return the scores of candidate binary splits of one node, as in a scan.
 
         `left` are the class counts of the left outcome of each split, `total` those of
-        the node; `pool_left` and `pool` are their weights W (None: the numbers of
-        rows). With `from_sums`, additive scores are computed from sums of `phi` over
-        the classes. Scores are totals over the rows of the node (over the pool for
-        interval bounds).
+        the node; `pool_left` and `pool` are their weights W: numbers of labeled and
+        unlabeled rows, or volumes (None: numbers of labeled rows). With `from_sums`,
+        additive scores are computed from sums of `phi` over the classes. Scores are
+        totals over the rows of the node; those of bounds that use W are totals over W.
         """
         left = np.ascontiguousarray(left, dtype=np.float64)
         total = np.ascontiguousarray(total, dtype=np.float64)
@@ -77,7 +80,7 @@ cdef class Score:
         if size == 0:
             return np.zeros(0)
         splits.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
-        stats = stats_of_call(
+        stats = stats_from_counts(
             counts, total.sum(), total.sum() if pool is None else pool,
             is_integral(left) and is_integral(total),
         )
@@ -117,14 +120,14 @@ cdef class Score:
             )
         cdef const float64_t[:, ::1] outcomes = children
         cdef const float64_t[::1] node = children.sum(axis=0)
-        cdef NodeStats stats = stats_of_call(
+        cdef NodeStats stats = stats_from_counts(
             node, children.sum(), children.sum(), is_integral(children)
         )
         self.begin(&stats)
         return self.outcomes(&outcomes[0, 0], children.shape[0])
 
 
-cdef NodeStats stats_of_call(
+cdef NodeStats stats_from_counts(
     const float64_t[::1] counts, float64_t n, float64_t pool, bint integral
 ) noexcept:
     # Statistics of a node outside of a tree, without its number of candidate splits.

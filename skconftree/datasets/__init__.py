@@ -1,8 +1,8 @@
-"""Data streams to try things on.
+"""Generators of synthetic tables and data streams.
 
-Generators return ``(X, y)`` at once, vectorised, with `X` as float32 (what trees
-compute in) and class indices `y`. Streams that can drift share `concept`, `drift_at`
-and `drift_width`. Real tables come from :func:`sklearn.datasets.fetch_openml`.
+Each returns ``(X, y)`` with `X` as float32, the precision of trees, and class indices
+`y`. Streams with concept drift have the parameters `concept`, `drift_at` and
+`drift_width`. For real tables, use :func:`sklearn.datasets.fetch_openml`.
 """
 
 from ._generators import (

@@ -1,4 +1,4 @@
-"""Generators of tables and streams whose concepts are known."""
+"""Generators of tables and streams with known class probabilities (concepts)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state, check_scalar
 from ..utils._types import Floats, Indices, Seed, TableLike
 
 SEA_THRESHOLDS = np.array([8.0, 9.0, 7.0, 9.5])
-MAX_POINTS = 2**31  # at which a classifier predicts
-LARGEST = 1e100  # whose multiples by the number of a row are floats
+MAX_POINTS = 2**31  # points at which a classifier predicts
+MAX_WIDTH = 1e100  # times a row index, it is still a finite float
 
 
 def make_sea(
@@ -29,26 +29,27 @@ def make_sea(
 ) -> tuple[NDArray[np.float32], Indices]:
     """Make a stream whose class depends on the sum of two of three features.
 
-    Features are uniform in [0, 10]; the label is 1 where the sum of the first two
-    exceeds a threshold, the third is irrelevant. An oblique border, hard for trees,
-    that moves a little when the concept changes.
+    Features are uniform in [0, 10]. The label is 1 if the sum of the first two exceeds
+    a threshold; the third is irrelevant. The decision boundary is oblique, which is
+    difficult for trees, and shifts when the concept changes.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Rows.
+        Number of rows.
     concept : int or sequence of int, default=0
-        Which threshold: 0, 1, 2, 3 stand for 8, 9, 7, 9.5. A sequence makes the
-        stream drift from one to the next.
+        Threshold: 0, 1, 2 and 3 stand for 8, 9, 7 and 9.5. With a sequence, the stream
+        drifts from one to the next.
     drift_at : int, float, sequence of them, or None, default=None
-        First row of each concept but the first: a row if an integer, a share of the
-        rows if a float. None makes all concepts equally long.
+        First row of each concept except the first: a row index (int) or a fraction of
+        the rows (float). None divides the rows equally among the concepts.
     drift_width : float, default=0
-        Rows that a change takes: how long about two concepts are mixed. 0 is abrupt.
+        Approximate number of rows in which the rows of two concepts are mixed. 0 is an
+        abrupt change.
     noise : float, default=0.0
         Probability that a label is flipped.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same rows on every call.
+        Seed. Pass an int for reproducible rows.
 
     Returns
     -------
@@ -97,44 +98,47 @@ def make_random_tree_stream(
     noise: float = 0.0,
     random_state: Seed = None,
 ) -> tuple[NDArray[np.float32], Indices]:
-    """Make a stream that a random tree with noisy leaves has labeled.
+    """Make a stream whose labels are drawn from the leaves of a random tree.
 
-    The unit cube is cut into boxes: a box that is to hold n leaves gives a uniformly
-    random number of them to its left part; the feature is drawn uniformly, the cut
-    uniformly inside the box. Every leaf gets the same number of rows, uniform in its
-    box, so that small boxes are dense. A row in a left leaf has label 1 with
-    probability `p_left`, in a right leaf with `p_right`. With the defaults the best
-    possible classifier is right in 70 % of the rows, however many there are: a tree
-    that goes on splitting fits noise.
+    The unit cube is split into boxes, the leaves of the tree. A node with n leaves has
+    a uniformly random number of them on its left side; its feature is drawn uniformly,
+    and its threshold uniformly within the box. Each leaf has the same number of rows,
+    uniform in its box, so that small boxes are dense. A row has label 1 with
+    probability `p_left` in a left leaf, and `p_right` in a right leaf. With the default
+    settings, the best possible accuracy is 70% for any number of rows, so that a tree
+    with more leaves fits noise.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Rows.
+        Number of rows.
     n_features : int, default=5
-        Columns.
+        Number of features.
     n_leaves : int, default=50
-        Leaves of the tree, at least 2.
+        Number of leaves of the tree, at least 2.
     n_classes : int, default=2
-        Classes. With more than two, not in the publication, leaf j from the left has
-        class ``j % n_classes`` with probability `p_left` if it is a left leaf, with
-        ``1 - p_right`` if it is a right leaf, else any of the others.
+        Number of classes. With more than two (an extension of the publication), leaf j
+        from the left has class ``j % n_classes`` with probability `p_left` if it is a
+        left leaf, or ``1 - p_right`` if it is a right leaf, otherwise one of the
+        others.
     p_left : float, default=0.7
         Probability of label 1 in left leaves.
     p_right : float, default=0.3
         Probability of label 1 in right leaves.
     concept : int or sequence of int, default=0
-        Which random tree: each number is another tree. A sequence makes the
-        stream drift from one to the next.
+        Index of the random tree. With a sequence, the stream drifts from one tree to
+        the next.
     drift_at : int, float, sequence of them, or None, default=None
-        First row of each concept but the first: a row if an integer, a share of the
-        rows if a float. None makes all concepts equally long.
+        First row of each concept except the first: a row index (int) or a fraction of
+        the rows (float). None divides the rows equally among the concepts.
     drift_width : float, default=0
-        Rows that a change takes: how long about two concepts are mixed. 0 is abrupt.
+        Approximate number of rows in which the rows of two concepts are mixed. 0 is an
+        abrupt change.
     noise : float, default=0.0
-        Probability that a label is replaced by another one, on top of the leaves' own.
+        Probability that a label is replaced by another one, in addition to the noise of
+        the leaves.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same rows on every call.
+        Seed. Pass an int for reproducible rows.
 
     Returns
     -------
@@ -147,7 +151,7 @@ def make_random_tree_stream(
     ----------
     R. De Rosa and N. Cesa-Bianchi, "Confidence decision trees via online and active
     learning for streaming data", Journal of Artificial Intelligence Research 60, 2017,
-    algorithm 4. A box and a part of the tree cannot be empty here.
+    algorithm 4. In this version, no box and no subtree is empty.
 
     Examples
     --------
@@ -183,11 +187,11 @@ def make_random_tree_stream(
         points += low[leaf]
         X[rows] = points
         if n_classes == 2:
-            favorite = is_left.astype(np.intp)
+            main_class = is_left.astype(np.intp)
         else:
-            favorite = np.arange(n_leaves) % n_classes
+            main_class = np.arange(n_leaves) % n_classes
         wrong = np.where(is_left, 1.0 - p_left, p_right)[leaf]
-        labels = favorite[leaf]
+        labels = main_class[leaf]
         other = rng.random_sample(len(rows)) < wrong
         labels[other] += rng.randint(1, n_classes, size=other.sum())
         y[rows] = labels % n_classes
@@ -195,13 +199,13 @@ def make_random_tree_stream(
 
 
 def random_boxes(n_leaves, n_features, random_state):
-    """Corners of the boxes of a random tree's leaves, and which are left children."""
+    """Return the lower and upper corners of the leaves, and which are left children."""
     low = np.zeros((n_leaves, n_features))
     high = np.ones((n_leaves, n_features))
     is_left = np.ones(n_leaves, dtype=bool)
-    waiting = [(0, n_leaves)]  # ranges of leaves that share a box
-    while waiting:
-        start, end = waiting.pop()
+    nodes = [(0, n_leaves)]  # nodes to be split, as ranges of leaves
+    while nodes:
+        start, end = nodes.pop()
         n = end - start
         middle = start + min(max(int(n * random_state.random_sample()), 1), n - 1)
         feature = random_state.randint(n_features)
@@ -210,7 +214,7 @@ def random_boxes(n_leaves, n_features, random_state):
         low[middle:end, feature] = cut
         is_left[start:middle] = True
         is_left[middle:end] = False
-        waiting += [
+        nodes += [
             part for part in ((start, middle), (middle, end)) if part[1] - part[0] > 1
         ]
     return low, high, is_left
@@ -219,21 +223,21 @@ def random_boxes(n_leaves, n_features, random_state):
 def make_diced(
     n_samples: int = 500, n_features: int = 2, *, random_state: Seed = None
 ) -> tuple[NDArray[np.float32], Indices]:
-    r"""Make a cube cut into dice, with the class determined by one of the gaps.
+    r"""Make a table of separated cubes, whose class is the side of one of the gaps.
 
-    Each coordinate is uniform in [-1/2, -e] and [e, 1/2] with
-    :math:`e = \frac{1}{2} (n / 10)^{-1/d}` for n rows and d features; the label is 1
-    where the first one is positive. All gaps are alike without labels, so that an
-    active learner has to find out which of them matters.
+    Each feature is uniform in the union of [-1/2, -e] and [e, 1/2] with
+    :math:`e = \frac{1}{2} (n / 10)^{-1/d}` for n rows and d features. The label is 1 if
+    the first feature is positive. Without labels, the gaps of all features look alike,
+    so that an active learner has to find the relevant one.
 
     Parameters
     ----------
     n_samples : int, default=500
-        Rows, more than 10.
+        Number of rows, more than 10.
     n_features : int, default=2
-        Columns.
+        Number of features.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same rows on every call.
+        Seed. Pass an int for reproducible rows.
 
     Returns
     -------
@@ -245,7 +249,8 @@ def make_diced(
     References
     ----------
     A. Goldberg, X. Zhu, A. Furger and J.-M. Xu, "OASIS: online active semi-supervised
-    learning", AAAI 2011; T. Rupprechter, "Online active learning", 2012, appendix A.1.
+    learning", AAAI 2011; B. Rupprechter, "Noisy active learning from a Bayesian
+    perspective", 2012, appendix A.1.
 
     Examples
     --------
@@ -273,26 +278,26 @@ def make_grid_concept(
     box: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> tuple[NDArray[np.float32], Indices]:
-    r"""Make noisy labels on a grid of cells, with a curved border.
+    r"""Make a table with noisy labels on a grid of cells and a curved boundary.
 
-    The unit square is halved `depth` times along alternating axes, the first one
-    first: 64 cells by default. A row is uniform in the square; its label is 1 with
-    probability :math:`\sigma(5 (x_2 - \sqrt{x_1}))` taken at the center of its cell.
-    As this probability is known, so is the true risk of any classifier
-    (`grid_concept_risk`), and no test set is needed: 0.21395 is the smallest one
-    possible, 0.36917 that of a single leaf.
+    The unit square is halved `depth` times along alternating axes, starting with the
+    first: 64 cells by default. A row is uniform in the square. Its label is 1 with
+    probability :math:`\sigma(5 (x_2 - \sqrt{x_1}))` at the center of its cell, where
+    :math:`\sigma` is the logistic function. The true risk of a classifier can therefore
+    be computed without a test set (`grid_concept_risk`). The smallest possible risk is
+    0.21395, and that of a single leaf 0.36917.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Rows.
+        Number of rows.
     depth : int, default=6
-        How often the square is halved.
+        Number of times the square is halved.
     box : array-like of shape (2, 2) or None, default=None
-        Lower and upper end of either coordinate, to draw rows from a part of the
-        square, as an active learner does. None is the whole square.
+        Lower and upper limit of each feature, to draw rows from a part of the square,
+        for example in active learning. None is the whole square.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same rows on every call.
+        Seed. Pass an int for reproducible rows.
 
     Returns
     -------
@@ -332,14 +337,14 @@ def make_grid_concept(
 
 
 def grid_concept_proba(X: TableLike, *, depth: int = 6) -> Floats:
-    """Tell the true probability of label 1 in `make_grid_concept`.
+    """True probability of label 1 in `make_grid_concept`.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, 2)
         Features in [0, 1].
     depth : int, default=6
-        How often the square is halved.
+        Number of times the square is halved.
 
     Returns
     -------
@@ -368,18 +373,18 @@ def grid_concept_proba(X: TableLike, *, depth: int = 6) -> Floats:
 def grid_concept_risk(
     predict: Callable[..., Any], *, depth: int = 6, resolution: int = 1
 ) -> float:
-    """Tell the true risk of a classifier on `make_grid_concept`.
+    """True risk of a classifier on `make_grid_concept`.
 
     Parameters
     ----------
     predict : callable
         Maps rows of shape (n, 2) to labels 0 and 1, such as a model's ``predict``.
     depth : int, default=6
-        How often the square is halved.
+        Number of times the square is halved.
     resolution : int, default=1
-        The classifier predicts at the centers of this many parts of a cell along
-        either axis. 1 is exact for predictions that are constant in every cell, as
-        those of a tree that cuts between cells only.
+        Number of parts of a cell along each axis, at whose centers the classifier
+        predicts. 1 is exact if predictions are constant in each cell. Larger values
+        approximate the risk of other classifiers better.
 
     Returns
     -------
@@ -409,7 +414,7 @@ def grid_concept_risk(
     labels = np.asarray(predict(points.astype(np.float32)))
     if labels.shape != (len(points),) or not np.isin(labels, (0, 1)).all():
         raise ValueError(
-            "predict must return one label, 0 or 1, for every row. "
+            "predict must return one label, 0 or 1, for each row. "
             f"Got an array of shape {labels.shape} for {len(points)} rows."
         )
     p = grid_concept_proba(points, depth=depth)
@@ -417,7 +422,7 @@ def grid_concept_risk(
 
 
 def grid_sides(depth):
-    """Return the number of cells along either axis."""
+    """Return the number of cells along each axis."""
     return np.array([2 ** ((depth + 1) // 2), 2 ** (depth // 2)])
 
 
@@ -433,14 +438,14 @@ def check_box(box):
         (ends[:, 0] >= 0) & (ends[:, 0] < ends[:, 1]) & (ends[:, 1] <= 1)
     ):
         raise ValueError(
-            "box must contain a lower and a larger upper limit in [0, 1] for either "
-            f"coordinate. Got {box!r} instead."
+            "box must contain a lower and a larger upper limit in [0, 1] for each "
+            f"feature. Got {box!r} instead."
         )
     return ends[:, 0], ends[:, 1]
 
 
 def check_count(name, value, low=1, high=2**31 - 1):
-    """Raise unless the value is a whole number from `low` to `high`."""
+    """Raise unless the value is an integer from `low` to `high`."""
     check_scalar(value, name, Integral, min_val=low, max_val=high)
 
 
@@ -452,23 +457,22 @@ def check_share(name, value):
 
 
 def check_size(name, value):
-    """Raise unless the value is a number from 0 to `LARGEST`."""
+    """Raise unless the value is a number from 0 to `MAX_WIDTH`."""
     check_scalar(value, name, Real, min_val=0)
-    if not value <= LARGEST:
+    if not value <= MAX_WIDTH:
         suffix = f" Got {value} instead." if value == np.inf or value != value else ""
-        raise ValueError(f"{name} must be finite and at most {LARGEST:g}.{suffix}")
+        raise ValueError(f"{name} must be finite and at most {MAX_WIDTH:g}.{suffix}")
 
 
 def concept_of_rows(
     n_samples, concept, drift_at, drift_width, random_state, *, first, last=None
 ):
-    """Decide which of the concepts `first` to `last` each row follows.
+    """Return the concept, from `first` to `last`, of each row.
 
-    A row ``t`` near a change at ``b`` follows the new concept with probability ``1 / (1
-    + exp(-4 (t - b) / drift_width))``: the slope of this curve at `b` is one over the
-    width. All changes are handled at once by moving each row in time by a logistic
-    random number, which abrupt changes (width 0) do not draw. `drift_at` has a first
-    row, or share of the rows, for every concept but the first.
+    Row ``t`` near a change at row ``b`` has the new concept with probability ``1 / (1 +
+    exp(-4 (t - b) / drift_width))``, a curve with slope ``1 / drift_width`` at `b`. To
+    draw it for all changes at once, the time of each row is shifted by a logistic
+    random number. No numbers are drawn for abrupt changes (width 0).
     """
     concepts = check_concepts(concept, first, last)
     check_size("drift_width", drift_width)
@@ -501,7 +505,7 @@ def check_concepts(concept, first, last):
 
 
 def check_changes(drift_at, n_concepts, n_samples):
-    """Return the first row of every concept but the first, or raise."""
+    """Return the first row of each concept except the first, or raise."""
     if drift_at is None:
         return np.arange(1, n_concepts) * n_samples / n_concepts
     entries = [drift_at] if isinstance(drift_at, Real) else drift_at
@@ -515,7 +519,7 @@ def check_changes(drift_at, n_concepts, n_samples):
         entries, rows = None, []
     if entries is None or len(rows) != n_concepts - 1:
         raise ValueError(
-            f"drift_at must have one entry for every change of concept, "
+            f"drift_at must have one entry for each change of concept, "
             f"{n_concepts - 1} here. Got {drift_at!r} instead."
         )
     if not all(0 < row < n_samples for row in rows) or not all(
@@ -523,7 +527,7 @@ def check_changes(drift_at, n_concepts, n_samples):
     ):
         raise ValueError(
             "drift_at must contain ascending rows between 0 and "
-            f"n_samples={n_samples}, or shares of the rows between 0 and 1. "
+            f"n_samples={n_samples}, or fractions of the rows between 0 and 1. "
             f"Got {drift_at!r} instead."
         )
     return np.array(rows, dtype=np.float64)

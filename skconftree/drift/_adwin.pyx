@@ -15,7 +15,7 @@ cdef enum:
     N_LEVELS = 48       # 2^48 rows are more than a stream has
     MAX_BUCKETS = 5     # of a level; beyond that, the two oldest are merged
     MIN_ROWS = 5        # on either side of a cut
-    EVERY = 32          # rows between two checks
+    CHECK_INTERVAL = 32     # rows between two checks
 
 
 cdef struct Window:
@@ -76,13 +76,13 @@ cdef int cut(const Window* window, float64_t delta) noexcept nogil:
     cdef float64_t n = <float64_t> window.n
     cdef float64_t n_old = 0.0
     cdef float64_t old = 0.0
-    cdef float64_t mean, variance, share, difference, slack
+    cdef float64_t mean, variance, inverse_n, difference, log_term
     cdef int level, i
     if window.n < 2 * MIN_ROWS:
         return 0
     mean = window.total / n
     variance = max(window.squares / n - mean * mean, 0.0)
-    slack = log(2.0 * log(n) / delta)
+    log_term = log(2.0 * log(n) / delta)
     level = window.n_levels - 1
     while level >= 0:
         for i in range(window.n_buckets[level]):
@@ -92,11 +92,11 @@ cdef int cut(const Window* window, float64_t delta) noexcept nogil:
                 continue
             if n - n_old < MIN_ROWS:
                 return 0
-            share = 1.0 / n_old + 1.0 / (n - n_old)
+            inverse_n = 1.0 / n_old + 1.0 / (n - n_old)
             difference = (window.total - old) / (n - n_old) - old / n_old
-            if difference * difference > 2.0 * share * variance * slack and (
+            if difference * difference > 2.0 * inverse_n * variance * log_term and (
                 abs(difference)
-                > sqrt(2.0 * share * variance * slack) + 2.0 / 3.0 * share * slack
+                > sqrt(2.0 * inverse_n * variance * log_term) + 2.0 / 3.0 * inverse_n * log_term
             ):
                 return 1 if difference > 0.0 else -1
         level -= 1
@@ -124,8 +124,8 @@ cdef class ADWINKernel(Detector):
     cdef readonly float64_t warning_delta
     cdef readonly float64_t origin
     cdef readonly float64_t drift_delta
-    cdef Window warning
-    cdef Window drift
+    cdef Window warning         # detects warnings
+    cdef Window drift           # detects drifts
 
     def __init__(self, float64_t warning_delta, float64_t drift_delta):
         self.warning_delta = warning_delta
@@ -144,7 +144,7 @@ cdef class ADWINKernel(Detector):
             self.origin = loss
         add(&self.warning, loss - self.origin)
         add(&self.drift, loss - self.origin)
-        if self.n % EVERY != 0:
+        if self.n % CHECK_INTERVAL != 0:
             return STABLE
         if rises(&self.drift, self.drift_delta):
             return DRIFT

@@ -1,4 +1,5 @@
-# Detector: a running change detector that is used without the GIL.
+# Detector: a running change detector, with the state of a stream, used without the GIL. Its
+# parameters are those of a BaseDetector.
 #
 # It is updated with the loss of each row, in [0, 1], and returns a state:
 #   STABLE   no change
@@ -22,9 +23,9 @@ cdef class Detector:
     cdef readonly int64_t n_seen        # all rows
     cdef readonly int64_t n_drifts      # all drifts
     cdef readonly int state             # after the last row
-    cdef readonly bint lasting
-    # Exception of a detector in Python, to be raised when the caller is at a boundary;
-    # None in a compiled detector.
+    cdef readonly bint lasting          # see above
+    # Exception of a detector in Python, to be raised at the next check for signals; None in
+    # a compiled detector.
     cdef object held
 
     # Update with the loss of a row of the given weight; returns the state.
@@ -42,7 +43,7 @@ cdef class Detector:
 cdef class PythonKernel(Detector):
     cdef object running     # the detector; None if it has to be restored from
     cdef object saved       # a copy of it, and
-    cdef list since         # the errors of later updates
+    cdef list errors_since  # the errors of later updates
     cdef int n_failed       # consecutive failed updates
 
     cdef int _restore(self) except -1

@@ -1,4 +1,4 @@
-"""Base class of running change detectors."""
+"""Base class of running change detectors: compiled objects with the state of a stream."""
 
 from skconftree.utils._codec import restore
 
@@ -11,19 +11,19 @@ from cpython.exc cimport PyErr_CheckSignals
 from skconftree.utils._typedefs cimport int8_t, intp_t
 
 cdef enum:
-    BOUNDARY = 1024     # rows between checks for signals and waiting threads
-    ATTEMPTS = 10       # consecutive failures, after which there are no retries
+    CHECK_INTERVAL = 1024   # rows between checks for signals and waiting threads
+    MAX_ATTEMPTS = 10       # consecutive failures, after which there are no retries
 
 
-class OnlyPickled:
-    """A copy of a detector that can be pickled but not written by skops."""
+class PickleOnly:
+    """A copy of a detector that can be pickled, but not saved by skops."""
 
     def __init__(self, detector, remedy):
         self.detector, self.remedy = deepcopy(detector), remedy
 
     def __reduce__(self):
         # with an empty state, so that skops calls __getstate__
-        return OnlyPickled, (self.detector, self.remedy), {}
+        return PickleOnly, (self.detector, self.remedy), {}
 
     def __getstate__(self):
         raise TypeError(
@@ -48,16 +48,16 @@ REDUCE = (
 def write_detector(Detector detector not None):
     """Return a detector as plain values, or a copy if it cannot be written so."""
     if isinstance(detector, PythonKernel):
-        return OnlyPickled(detector, IN_PYTHON)
+        return PickleOnly(detector, IN_PYTHON)
     reduced = detector.__reduce_ex__(2)
     if len(reduced) == 3 and reduced[0] is type(detector):
         return reduced[1:]
-    return OnlyPickled(detector, REDUCE)
+    return PickleOnly(detector, REDUCE)
 
 
 def read_detector(kind, state):
     """Make a detector from the result of `write_detector`."""
-    if isinstance(state, OnlyPickled) and isinstance(state.detector, Detector):
+    if isinstance(state, PickleOnly) and isinstance(state.detector, Detector):
         return deepcopy(state.detector)
     return restore(kind, state, "drift detector")
 
@@ -99,7 +99,7 @@ cdef class Detector:
         # Callers lock a detector that threads share, see `BaseDetector`.
         for i in range(n):
             out[i] = <int8_t> self.update(losses[i], 1.0)
-            if self.n_seen % BOUNDARY == 0:
+            if self.n_seen % CHECK_INTERVAL == 0:
                 self._raise_held()
                 PyErr_CheckSignals()
                 with nogil:
@@ -139,12 +139,12 @@ cdef class PythonKernel(Detector):
 
     An update may raise, in its own code or in a signal handler, and leave the detector in
     an inconsistent state. It is then restored from a copy and updated again; the
-    exception is held until the caller is at a boundary. After repeated errors the row is
+    exception is raised at the caller's next check for signals. After repeated errors the row is
     skipped and counts as stable.
     """
 
     def __init__(self, detector):
-        self.running, self.saved, self.since = detector, deepcopy(detector), []
+        self.running, self.saved, self.errors_since = detector, deepcopy(detector), []
 
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
         # A row is one outcome, independent of its weight.
@@ -153,17 +153,17 @@ cdef class PythonKernel(Detector):
                 try:
                     if self.running is None:
                         self._restore()
-                    elif len(self.since) >= BOUNDARY:
-                        self.saved, self.since = deepcopy(self.running), []
+                    elif len(self.errors_since) >= CHECK_INTERVAL:
+                        self.saved, self.errors_since = deepcopy(self.running), []
                     state = updated(self.running, loss)
-                    self.since.append(int(loss))
+                    self.errors_since.append(int(loss))
                     self.n_failed = 0
                     return state
                 except BaseException as error:
                     self.running = None
                     if self.held is None:
                         self.held = error
-                    if self.n_failed < ATTEMPTS:
+                    if self.n_failed < MAX_ATTEMPTS:
                         self.n_failed += 1
                         continue
                     return STABLE
@@ -171,10 +171,10 @@ cdef class PythonKernel(Detector):
     cdef int _restore(self) except -1:
         # To the state after the last row. A failure changes nothing.
         detector = deepcopy(self.saved)
-        for error in self.since:
+        for error in self.errors_since:
             updated(detector, error)
-        if self.since:
-            self.saved, self.since = deepcopy(detector), []
+        if self.errors_since:
+            self.saved, self.errors_since = deepcopy(detector), []
         self.running = detector
         return 0
 

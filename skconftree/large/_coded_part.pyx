@@ -1,9 +1,10 @@
 """One part of a large table: value counts, codes, and partition by node.
 
-The rows of a node are `Members`: their indices in blocks of 65,536 rows, on two bytes and
-ascending within a block. A node thus reads 64 kilobytes of a column at a time, however
-few of its rows it has. Inputs are never modified: a node can be divided again, also on
-another machine.
+A part is a block of rows. Its values are replaced by codes: the index of the value, bin or
+category of a column. The rows of a node are `Members`: their indices in blocks of 65,536
+rows, on two bytes and ascending within a block. A node thus reads 64 kilobytes of a column
+at a time, however few of its rows it has. Inputs are never modified: a node can be divided
+again, also on another machine.
 """
 
 import numpy as np
@@ -26,12 +27,12 @@ ctypedef fused code_t:
     uint8_t
     label_t
 
-ctypedef fused taken_t:
+ctypedef fused value_t:
     uint16_t
     int32_t
 
 
-EVERY = np.arange(BLOCK, dtype=np.uint16)
+ALL_ROWS = np.arange(BLOCK, dtype=np.uint16)    # of a block
 
 
 class Members(NamedTuple):
@@ -50,7 +51,7 @@ class Members(NamedTuple):
         edges = np.arange(-(-n_rows // BLOCK) + 1) * BLOCK
         if present is None:
             ends = np.minimum(n_rows - edges[:-1], BLOCK).astype(np.int32)
-            return cls(np.zeros_like(ends), ends, EVERY)
+            return cls(np.zeros_like(ends), ends, ALL_ROWS)
         rows = np.flatnonzero(present)
         starts = np.searchsorted(rows, edges).astype(np.int32)
         return cls(starts[:-1], starts[1:], rows.astype(np.uint16))
@@ -133,39 +134,43 @@ cdef class CodedPart:
         totals = np.zeros((self.n_codes, width), dtype=np.int32)
         cdef int32_t[:, ::1] out = totals
         cdef uint16_t[::1] labels = np.empty(BLOCK, dtype=np.uint16)
-        cdef int32_t[::1] times = np.empty(BLOCK if repeated else 1, dtype=np.int32)
+        cdef int32_t[::1] multiplicity = np.empty(BLOCK if repeated else 1, dtype=np.int32)
         cdef intp_t b, n, begin, f
         for b in range(begins.shape[0]):
             begin = begins[b]
             n = ends[b] - begin
             if n == 0:
                 continue
-            take(self.y, b, &rows[begin], n, &labels[0])
+            gather(self.y, b, &rows[begin], n, &labels[0])
             if repeated:
-                take(counts, b, &rows[begin], n, &times[0])
+                gather(counts, b, &rows[begin], n, &multiplicity[0])
             with nogil:
                 for f in range(self.n_features):
                     if self.codes[f] != NULL:
-                        tally(
+                        count_codes(
                             self.codes[f] + b * BLOCK, &rows[begin], n, &labels[0],
-                            &times[0], repeated, width, &out[self.first[f], 0],
+                            &multiplicity[0], repeated, width, &out[self.first[f], 0],
                         )
                     else:
-                        tally(
+                        count_codes(
                             self.wide[f] + b * BLOCK, &rows[begin], n, &labels[0],
-                            &times[0], repeated, width, &out[self.first[f], 0],
+                            &multiplicity[0], repeated, width, &out[self.first[f], 0],
                         )
         return totals
 
-    cdef void _take_sides(
+    cdef void _gather_outcomes(
         self, intp_t feature, intp_t block, const uint16_t* rows, intp_t n,
-        const uint16_t* outcomes, uint16_t* sides,
+        const uint16_t* outcomes, uint16_t* row_outcomes,
     ) noexcept nogil:
         # The outcomes of the codes of some rows of a block.
         if self.codes[feature] != NULL:
-            take_sides(self.codes[feature] + block * BLOCK, rows, n, outcomes, sides)
+            gather_outcomes(
+                self.codes[feature] + block * BLOCK, rows, n, outcomes, row_outcomes
+            )
         else:
-            take_sides(self.wide[feature] + block * BLOCK, rows, n, outcomes, sides)
+            gather_outcomes(
+                self.wide[feature] + block * BLOCK, rows, n, outcomes, row_outcomes
+            )
 
     def divide(self, members, intp_t feature, const uint16_t[::1] outcomes not None):
         """Divide the rows of a node by the outcome of each code of a feature.
@@ -178,23 +183,23 @@ cdef class CodedPart:
         cdef intp_t n_outcomes = int(np.max(outcomes)) + 1
         cdef intp_t n_blocks = begins.shape[0]
         cdef intp_t n_rows = int(np.sum(members.ends - members.begins, dtype=np.intp))
-        made = np.zeros((n_outcomes, n_blocks + 1), dtype=np.int32)
-        cdef int32_t[:, ::1] starts = made
-        cdef uint16_t[::1] sides = np.empty(max(n_rows, 1), dtype=np.uint16)
+        edges = np.zeros((n_outcomes, n_blocks + 1), dtype=np.int32)
+        cdef int32_t[:, ::1] starts = edges
+        cdef uint16_t[::1] row_outcomes = np.empty(max(n_rows, 1), dtype=np.uint16)
         cdef intp_t b, z, i, n
-        cdef intp_t at = 0
+        cdef intp_t row = 0
         for b in range(n_blocks):
             n = ends[b] - begins[b]
             if n == 0:
                 continue
             with nogil:
-                self._take_sides(
-                    feature, b, &rows[begins[b]], n, &outcomes[0], &sides[at]
+                self._gather_outcomes(
+                    feature, b, &rows[begins[b]], n, &outcomes[0], &row_outcomes[row]
                 )
-                for i in range(at, at + n):
-                    starts[sides[i], b + 1] += 1
-            at += n
-        np.cumsum(made, axis=1, out=made)
+                for i in range(row, row + n):
+                    starts[row_outcomes[i], b + 1] += 1
+            row += n
+        np.cumsum(edges, axis=1, out=edges)
         parts = [
             np.empty(starts[z, n_blocks], dtype=np.uint16) for z in range(n_outcomes)
         ]
@@ -207,20 +212,20 @@ cdef class CodedPart:
                 part = parts[z]
                 to[z] = &part[0]
         with nogil:
-            at = 0
+            row = 0
             for b in range(n_blocks):
                 for i in range(begins[b], ends[b]):
-                    to[sides[at]][0] = rows[i]
-                    to[sides[at]] += 1
-                    at += 1
+                    to[row_outcomes[row]][0] = rows[i]
+                    to[row_outcomes[row]] += 1
+                    row += 1
         return [
-            Members(made[z, :-1], made[z, 1:], parts[z]) for z in range(n_outcomes)
+            Members(edges[z, :-1], edges[z, 1:], parts[z]) for z in range(n_outcomes)
         ]
 
-    def count_cells(self, members, tests, counts=None):
+    def count_cells(self, members, splits, counts=None):
         """Count classes by the outcomes of several splits, [cells, classes].
 
-        Each element of `tests` is a feature, the outcome of each of its codes, and the
+        Each element of `splits` is a feature, the outcome of each of its codes, and the
         number of outcomes. A cell is a combination of outcomes, the last varying fastest.
         """
         cdef const int32_t[::1] begins = members.begins
@@ -230,12 +235,12 @@ cdef class CodedPart:
         cdef bint repeated = counts is not None
         cdef intp_t n_cells = 1
         cdef uint16_t[::1] labels = np.empty(BLOCK, dtype=np.uint16)
-        cdef uint16_t[::1] sides = np.empty(BLOCK, dtype=np.uint16)
+        cdef uint16_t[::1] row_outcomes = np.empty(BLOCK, dtype=np.uint16)
         cdef int32_t[::1] cells = np.empty(BLOCK, dtype=np.int32)
-        cdef int32_t[::1] times = np.ones(BLOCK, dtype=np.int32)
+        cdef int32_t[::1] multiplicity = np.ones(BLOCK, dtype=np.int32)
         cdef intp_t b, i, n, begin, feature
         cdef int32_t n_outcomes
-        for _, _, n_outcomes in tests:
+        for _, _, n_outcomes in splits:
             n_cells *= n_outcomes
         totals = np.zeros((n_cells, self.n_classes), dtype=np.int32)
         cdef int32_t[:, ::1] out = totals
@@ -244,29 +249,29 @@ cdef class CodedPart:
             n = ends[b] - begin
             if n == 0:
                 continue
-            take(self.y, b, &rows[begin], n, &labels[0])
+            gather(self.y, b, &rows[begin], n, &labels[0])
             if repeated:
-                take(counts, b, &rows[begin], n, &times[0])
+                gather(counts, b, &rows[begin], n, &multiplicity[0])
             memset(&cells[0], 0, n * sizeof(int32_t))
-            for feature, outcomes, n_outcomes in tests:
+            for feature, outcomes, n_outcomes in splits:
                 with nogil:
-                    self._take_sides(
-                        feature, b, &rows[begin], n, &outcomes[0], &sides[0]
+                    self._gather_outcomes(
+                        feature, b, &rows[begin], n, &outcomes[0], &row_outcomes[0]
                     )
                     for i in range(n):
-                        cells[i] = cells[i] * n_outcomes + sides[i]
+                        cells[i] = cells[i] * n_outcomes + row_outcomes[i]
             with nogil:
                 for i in range(n):
-                    out[cells[i], labels[i]] += times[i]
+                    out[cells[i], labels[i]] += multiplicity[i]
         return totals
 
 
-cdef int take(
-    values, intp_t block, const uint16_t* rows, intp_t n, taken_t* out
+cdef int gather(
+    values, intp_t block, const uint16_t* rows, intp_t n, value_t* out
 ) except -1:
     # The values of some rows of a block, stored in one or more bytes.
     cdef const uint8_t[::1] narrow
-    cdef const taken_t[::1] wide
+    cdef const value_t[::1] wide
     cdef intp_t start = block * BLOCK
     cdef intp_t i
     if values.dtype == np.uint8:
@@ -280,38 +285,39 @@ cdef int take(
     return 0
 
 
-cdef void take_sides(
+cdef void gather_outcomes(
     const code_t* codes, const uint16_t* rows, intp_t n, const uint16_t* outcomes,
-    uint16_t* sides,
+    uint16_t* row_outcomes,
 ) noexcept nogil:
     cdef intp_t i
     for i in range(n):
-        sides[i] = outcomes[codes[rows[i]]]
+        row_outcomes[i] = outcomes[codes[rows[i]]]
 
 
-cdef void tally(
+cdef void count_codes(
     const code_t* codes, const uint16_t* rows, intp_t n, const uint16_t* labels,
-    const int32_t* times, bint repeated, intp_t width, int32_t* out,
+    const int32_t* multiplicity, bint repeated, intp_t width, int32_t* out,
 ) noexcept nogil:
-    cdef intp_t i, at
+    cdef intp_t i, cell
     if not repeated:
         for i in range(n):
             out[codes[rows[i]] * width + labels[i]] += 1
         return
     for i in range(n):
-        at = codes[rows[i]] * width
-        out[at + labels[i]] += times[i]
-        out[at + width - 1] += 1
+        cell = codes[rows[i]] * width
+        out[cell + labels[i]] += multiplicity[i]
+        out[cell + width - 1] += 1
 
 
 cdef enum:
-    HALF = 65536            # high halves of ordered bits
+    N_HALVES = 65536        # values of the upper 16 of 32 ordered bits
 
+# Ordered bits are unsigned integers in the order of the floats (utils/_sorting.pxd).
 cdef uint32_t MISSING_BITS = 0xFFC00000     # ordered bits of NaN
 
 MISSING_LEVEL = MISSING_BITS
 
-SMALL_N_FLOORS = 16     # up to which values are coded without a guide
+SMALL_N_FLOORS = 16     # number of floors up to which a Coder has no guide
 
 
 def distinct_values(const float32_t[:, ::1] X not None, intp_t feature):
@@ -346,13 +352,14 @@ def count_cells(
     const float32_t[:, ::1] X not None, intp_t feature,
     const int32_t[::1] first not None, const uint32_t[::1] prefixes not None,
     intp_t known, intp_t next_bits,
-    int64_t[:, ::1] counts not None, uint32_t[:, ::1] least not None,
-    uint32_t[:, ::1] most not None,
+    int64_t[:, ::1] counts not None, uint32_t[:, ::1] lowest not None,
+    uint32_t[:, ::1] highest not None,
 ):
     """Count a column's values in cells, with the smallest and largest bits of each.
 
     A cell is defined by `next_bits` bits after a prefix of `known` bits, 0 or at least
-    16. Values whose high half is h have prefixes from index first[h] to first[h + 1].
+    16. Values whose upper 16 bits are h have prefixes from index first[h] to
+    first[h + 1].
     Returns the number of NaN.
     """
     cdef intp_t n = X.shape[0]
@@ -380,8 +387,8 @@ def count_cells(
                     continue
             cell = (bits >> shift) & mask
             counts[k, cell] += 1
-            least[k, cell] = min(least[k, cell], bits)
-            most[k, cell] = max(most[k, cell], bits)
+            lowest[k, cell] = min(lowest[k, cell], bits)
+            highest[k, cell] = max(highest[k, cell], bits)
     return n_missing
 
 
@@ -400,13 +407,14 @@ def values_of(bits):
 cdef class Coder:
     """Encoder of values: the code is the index of the last floor that is not larger.
 
-    `floors` are ordered bits; `missing` is the code of NaN, or -1. A guide of 64
-    kilobytes speeds up the search unless there are only a few floors.
+    `floors` are the ordered bits of the smallest value of each code; `missing` is the code
+    of NaN, or -1. A guide of 64 kilobytes speeds up the search unless there are only a few
+    floors.
     """
 
     cdef const uint32_t[::1] floors
     cdef intp_t missing
-    # Index of the last floor with a smaller high half, or 0; None: no guide.
+    # Index of the last floor with smaller upper 16 bits, or 0; None: no guide.
     cdef uint8_t[::1] guide
 
     def __init__(self, const uint32_t[::1] floors not None, intp_t missing):
@@ -417,8 +425,8 @@ cdef class Coder:
         self.guide = None
         if floors.shape[0] <= SMALL_N_FLOORS:
             return
-        self.guide = np.empty(HALF + 1, dtype=np.uint8)
-        for h in range(HALF + 1):
+        self.guide = np.empty(N_HALVES + 1, dtype=np.uint8)
+        for h in range(N_HALVES + 1):
             while low + 1 < floors.shape[0] and floors[low + 1] >> 16 < h:
                 low += 1
             self.guide[h] = <uint8_t> low

@@ -41,16 +41,16 @@ class DaskEngine:
         self._groups, self._row_indices, self._workers = [], [], []
         for worker, indices in _by_worker(client, coded).items():
             self._groups.append(
-                self._submit(worker, _listed, *(coded[i] for i in indices))
+                self._submit(worker, _as_list, *(coded[i] for i in indices))
             )
             self._row_indices.append([row_indices[i] for i in indices])
             self._workers.append(worker)
         self.n_rows = sum(map(n_rows_of, row_indices))
         # Row indices that workers know: where parts begin, if the rows of a part are
         # consecutive in the table. An index per row would take too much memory.
-        self._follow = all(isinstance(rows, slice) for rows in row_indices)
+        self._consecutive = all(isinstance(rows, slice) for rows in row_indices)
         self._known = self._row_indices
-        if not self._follow:
+        if not self._consecutive:
             self._known = [[None] * len(rows) for rows in self._row_indices]
         self._slots = Semaphore(GROWING * sum(client.nthreads().values()))
 
@@ -104,7 +104,7 @@ class DaskEngine:
                 self._submit(worker, _steps.Sampled, *part)
                 for part in sample_of_parts(row_indices, counts, repeated, weights)
             ]
-            sampled.append(self._submit(worker, _listed, *parts))
+            sampled.append(self._submit(worker, _as_list, *parts))
         results = self._each(_steps.begin, sampled)
         counts, weights = self._total(_sums_of, results)
         weight = None if weights is None else weights[0]
@@ -131,20 +131,20 @@ class DaskEngine:
         children = [self._rows_of(results, node) for node in range(n_retained)]
         return _steps.StepResult(children, counts, weights)
 
-    def count_cells(self, sampled, members, tests):
+    def count_cells(self, sampled, members, splits):
         """Count the rows of a node by outcome (branch) of several splits, and class."""
-        results = self._each(_count_cells, sampled, members, [tests] * len(members))
-        return self._total(_itself, results)[0]
+        results = self._each(_count_cells, sampled, members, [splits] * len(members))
+        return self._total(_identity, results)[0]
 
     def sent(self, grow_below):
         """Send `grow_below(node, rows)`, which grows a subtree, to the workers."""
-        return self._client.submit(_itself, grow_below, pure=False)
+        return self._client.submit(_identity, grow_below, pure=False)
 
     def grow(self, sampled, members, grow_below, node):
         """Grow the subtree of a node on one worker, which receives all its rows."""
         self._wait_for_memory()  # else all rows would be copied to workers at once
         try:
-            row_indices = None if self._follow else self._indices_of(members)
+            row_indices = None if self._consecutive else self._indices_of(members)
             rows = self._each(_steps.collect, sampled, members, self._known)
             # counting has priority, because the caller waits for the counts
             growing = self._client.submit(
@@ -153,7 +153,7 @@ class DaskEngine:
         except BaseException:
             self._slots.release()
             raise
-        growing.add_done_callback(self._has_capacity)
+        growing.add_done_callback(self._release_slot)
         return growing
 
     def _wait_for_memory(self):
@@ -177,7 +177,7 @@ class DaskEngine:
                     "again."
                 )
 
-    def _has_capacity(self, grown):
+    def _release_slot(self, grown):
         self._slots.release()
 
     def _indices_of(self, members):
@@ -207,7 +207,7 @@ def _by_worker(client, coded):
     return groups
 
 
-def _listed(*parts):
+def _as_list(*parts):
     return list(parts)
 
 
@@ -226,7 +226,7 @@ def _grow(grow_below, node, row_indices, *rows):
     return grow_below(node, rows)
 
 
-def _itself(results):
+def _identity(results):
     return results
 
 

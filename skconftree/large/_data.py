@@ -24,7 +24,7 @@ class GrowFromRows(NamedTuple):
 
     `heads` describe the columns without their rows, as each `CodedColumn` does.
     `grow_below` is the function that grows the subtree. With `has_distinct`, repeated
-    rows of a bootstrap sample count once for the bound.
+    rows of a bootstrap sample count once for the bound (the split rule).
     """
 
     heads: list
@@ -205,14 +205,14 @@ class SampleNodes:
         rows = rows[:, -1] if self.repeated else rows.sum(axis=1)
         return int(2 * rows[outcomes == 1].sum() < rows.sum())
 
-    def count_cells(self, node, tests):
+    def count_cells(self, node, splits):
         """Count the classes of a node's rows by the children of several splits."""
         return self._engine.count_cells(
             self._sampled,
             self._members[node],
             [
                 (feature, self._outcomes(feature, outcomes), n_outcomes)
-                for feature, outcomes, n_outcomes in tests
+                for feature, outcomes, n_outcomes in splits
             ],
         )
 
@@ -244,7 +244,7 @@ class SampleNodes:
 
 
 MAX_GATHERED = 200_000  # rows of a node whose subtree is grown in one process
-A_ROW = 17  # bytes per row, measured, in addition to two copies of its codes
+BYTES_PER_ROW = 17  # measured, in addition to two copies of the codes
 
 
 class PartedData:
@@ -295,7 +295,7 @@ class PartedData:
 
     def _memory_message(self):
         codes = sum(head.codes.itemsize for head in self._heads)
-        megabytes = self.n_rows * (2 * codes + A_ROW) / 2**20
+        megabytes = self.n_rows * (2 * codes + BYTES_PER_ROW) / 2**20
         return (
             "Look-ahead needs the codes of all rows in this process, about "
             f"{megabytes:.0f} megabytes. Set lookahead=0 to use less memory."

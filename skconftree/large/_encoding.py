@@ -1,8 +1,9 @@
 """Bins and categories of columns from counts that are summed over parts.
 
 `_add_bins` of `EncodedTable` computes bins from all sorted values of a table in memory.
-Here, they are computed from counts of cells: 65,536 cells by the high halves of the
-ordered bits of the values, then twice 256 cells of each cell that contains a boundary.
+Here, they are computed from counts of cells: 65,536 cells by the upper 16 ordered bits
+of the values, then twice 256 cells of each cell that contains a boundary. Ordered bits
+are 32-bit integers in the order of the values.
 """
 
 from functools import partial
@@ -18,7 +19,7 @@ from ..tables._features import (
     Features,
     sort_categories,
 )
-from ..tables._frames import Table, mixture
+from ..tables._frames import Table, mixed_kinds_message
 from ..tables._growth_data import CodedColumn
 from ..tables._schema import Schema
 from ._coded_part import (
@@ -35,7 +36,7 @@ from ._steps import make_arrays
 
 STAGES = ((0, 16), (16, 8), (24, 8))  # (bits of the prefix, bits counted next)
 CHANGED = "The rows changed between two passes. The data must not change during fit."
-NOTHING = np.iinfo(np.uint32).max  # lowest bits of an empty cell
+EMPTY = np.iinfo(np.uint32).max  # lowest bits of an empty cell
 MAX_VALUES = 256  # number of values of a column without bins
 
 
@@ -52,7 +53,7 @@ class Cells(NamedTuple):
         shape = (n_prefixes, 1 << next_bits)
         return cls(
             np.zeros(shape, np.int64),
-            np.full(shape, NOTHING, np.uint32),
+            np.full(shape, EMPTY, np.uint32),
             np.zeros(shape, np.uint32),
         )
 
@@ -211,8 +212,8 @@ class Values:
 class CellQuery(NamedTuple):
     """The cells of a column that a pass counts, given by prefixes of `known` bits.
 
-    The prefixes of values with the high half h are prefixes[first[h]:first[h + 1]]. In
-    the first stage, there are no prefixes, and cells only if `has_cells`.
+    The prefixes of values whose upper 16 bits are h are prefixes[first[h]:first[h +
+    1]]. In the first stage, there are no prefixes, and cells only if `has_cells`.
     """
 
     known: int
@@ -455,7 +456,7 @@ class CategoryCounts:
         for j, (kind, counts) in counts_of_part.items():
             known = self._kinds[j]
             if kind is not None and known not in (None, kind):
-                raise ValueError(mixture(self._names[j], {known, kind}))
+                raise ValueError(mixed_kinds_message(self._names[j], {known, kind}))
             self._kinds[j] = known if kind is None else kind
             mine = self._counts[j]
             for value, count in counts.items():

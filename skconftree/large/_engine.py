@@ -1,4 +1,4 @@
-"""Coded parts of a table in the memory of this process."""
+"""Engine for parts of a table in the memory of this process."""
 
 from functools import partial
 
@@ -9,7 +9,12 @@ from ._steps import Sampled, joined
 
 
 class LocalEngine:
-    """Engine for parts whose codes are in memory or mapped from a file."""
+    """Engine that counts and divides the rows of nodes, for parts in this process.
+
+    A part is a block of rows as codes, in memory or mapped from a file. `sampled` has
+    the counts and weights of the rows in a tree's sample, `members` the rows of a node,
+    per part.
+    """
 
     is_here = True
 
@@ -50,9 +55,9 @@ class LocalEngine:
         """Split the rows of nodes; return rows of children, counts and weights."""
         return _steps.divide(self.parts, sampled, members, requests, self._each)
 
-    def count_cells(self, sampled, members, tests):
-        """Count the rows of a node by the outcomes of tests."""
-        return _steps.count_cells(self.parts, sampled, members, tests, self._each)
+    def count_cells(self, sampled, members, splits):
+        """Count the rows of a node by the outcomes of several splits."""
+        return _steps.count_cells(self.parts, sampled, members, splits, self._each)
 
     def sent(self, grow_below):
         """Return the function that grows subtrees; `DaskEngine` sends it to workers."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-BATCH = 16_384  # rows at a time, fewer of more columns than
+BATCH = 16_384  # rows that are read at a time, fewer if there are more columns than
 BATCH_COLUMNS = 256
 BUFFER = 65_536  # bytes of a column that are read at a time
 REMEDY = "pip install skconftree[parquet]"
@@ -18,12 +18,12 @@ class ParquetParts:
 
     def __init__(self, paths):
         self._paths = paths
-        self._known = [_look(path) for path in paths]
-        first = self._known[0]
-        for path, known in zip(paths, self._known, strict=True):
+        self._files = [_read_metadata(path) for path in paths]
+        first = self._files[0]
+        for path, known in zip(paths, self._files, strict=True):
             _check_types(first.schema, known.schema, paths[0], path)
         self._schema = first.schema
-        self.n_rows = sum(known.n_rows for known in self._known)
+        self.n_rows = sum(known.n_rows for known in self._files)
 
     @classmethod
     def of(cls, source):
@@ -74,7 +74,7 @@ class ParquetParts:
             raise _changed(self._paths[-1])
 
     def total(self, task, columns, *by_row, thread_team=None):
-        """Add up the counts of a task over the batches."""
+        """Add up the counts of a task, such as `Counting`, over the batches."""
         states = {}
 
         def count(thread, frame, start, *rows):
@@ -120,7 +120,7 @@ class ParquetParts:
     def _groups(self):
         # Return the row groups of all files as (file, number, first row, stop).
         groups, start = [], 0
-        for i, known in enumerate(self._known):
+        for i, known in enumerate(self._files):
             for number, n_rows in enumerate(known.groups):
                 groups.append((i, number, start, start + n_rows))
                 start += n_rows
@@ -135,7 +135,7 @@ class ParquetParts:
         # Yield the batches of some row groups (None: of all).
         import pyarrow as pa
 
-        path, known = self._paths[i], self._known[i]
+        path, known = self._paths[i], self._files[i]
         if _stamp(path) != known.stamp:
             raise _changed(path)
         if not known.n_rows:
@@ -161,7 +161,7 @@ class _File(NamedTuple):
         return sum(self.groups)
 
 
-def _look(path):
+def _read_metadata(path):
     with _opened(path) as file:
         of_group = file.metadata.row_group
         groups = [of_group(k).num_rows for k in range(file.num_row_groups)]

@@ -1,5 +1,6 @@
 """Map, reduce and collect over parts of a table, where these are stored.
 
+A part is a block of rows as codes (`CodedPart`). The members of a node are its rows.
 The functions do not modify their arguments, so that a lost result can be computed
 again.
 """
@@ -29,7 +30,10 @@ class StepResult(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """Counts and weights of the rows of a part in a sample; None means 1 each."""
+    """Counts and weights of the rows of a part in a sample; None means 1 each.
+
+    Without counts, `present` is a mask of the rows in the sample; None means all.
+    """
 
     counts: np.ndarray | None = None
     weights: np.ndarray | None = None
@@ -100,11 +104,11 @@ def divide(parts, sampled, members, requests, each=one_by_one):
     return StepResult(retained, np.array(counts), _weigh(retained, sampled))
 
 
-def count_cells(parts, sampled, members, tests, each=one_by_one):
-    """Count the rows of a node by the outcomes of several tests."""
+def count_cells(parts, sampled, members, splits, each=one_by_one):
+    """Count the rows of a node by the outcomes of several splits."""
 
     def count_part(part, sample, rows):
-        return part.count_cells(rows, tests, sample.counts)
+        return part.count_cells(rows, splits, sample.counts)
 
     return _sum(each(count_part, parts, sampled, members))
 
@@ -202,7 +206,7 @@ def _weigh(nodes, sampled):
 
 
 CACHE_LINE = 64  # bytes
-AT_ONCE = 1 << 20  # bytes written at a time on systems without posix_fallocate
+WRITE_BYTES = 1 << 20  # written at a time on systems without posix_fallocate
 
 
 def make_arrays(lengths, dtypes, folder):
@@ -223,7 +227,7 @@ def make_arrays(lengths, dtypes, folder):
 def _mapped(n_bytes, folder):
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            _take(file, n_bytes)
+            _allocate(file, n_bytes)
             return mmap.mmap(file.fileno(), n_bytes)
     except OSError as error:
         raise OSError(
@@ -234,10 +238,10 @@ def _mapped(n_bytes, folder):
         ) from error
 
 
-def _take(file, n_bytes):
+def _allocate(file, n_bytes):
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, n_bytes)
         return
-    for start in range(0, n_bytes, AT_ONCE):
-        file.write(bytes(min(AT_ONCE, n_bytes - start)))
+    for start in range(0, n_bytes, WRITE_BYTES):
+        file.write(bytes(min(WRITE_BYTES, n_bytes - start)))
     file.flush()

@@ -1,4 +1,8 @@
-"""Model of OASIS, and the scores by which it selects labels to query."""
+"""Model of OASIS, and the scores by which it selects labels to query.
+
+A problem separates two classes, or one class from the rest, by hyperplanes (planes):
+the particles of a particle filter.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +55,10 @@ def read_doubles(X, schema, caller):
 
 
 SPREAD = 0.5  # standard deviation after scaling
-FAR = 1e100  # limit of standardized values: products of two are finite
+MAX_SCALED = 1e100  # limit of standardized values: products of two are finite
 
 
-def measure(X):
+def mean_and_scale(X):
     """Mean and scale that standardize each feature to a standard deviation of 1/2.
 
     The scale of a constant feature, or of one whose variance overflows, is infinite.
@@ -73,11 +77,11 @@ def scaled(X, mean, scale, intercept):
     scaled_rows = np.ones((n, d + intercept))
     with np.errstate(over="ignore", under="ignore"):
         moved = np.clip(X - mean, -1e300, 1e300)
-        scaled_rows[:, :d] = np.clip(moved / scale, -FAR, FAR)
+        scaled_rows[:, :d] = np.clip(moved / scale, -MAX_SCALED, MAX_SCALED)
     return scaled_rows
 
 
-FIRST_ROWS = 100  # that determine the scale in partial_fit
+FIRST_ROWS = 100  # rows that determine the scale in partial_fit
 
 
 def count_problems(n_classes):
@@ -90,15 +94,15 @@ class OASISModel:
     """State of an OASIS classifier: a particle filter, or rows that wait for the scale.
 
     `waiting` are rows, labels and weights that are learned as soon as the scale of the
-    features is known; `cloud` is None before. The first `n_taken` rows of the call that
-    created this model are already processed.
+    features is known; `particle_filter` is None before. The first `n_taken` rows of the
+    call that created this model are already processed.
     """
 
     schema: Schema
     classes: Classes
     seed: int
     waiting: tuple | None = None
-    cloud: ParticleFilter | None = None
+    particle_filter: ParticleFilter | None = None
     mean: np.ndarray | None = None
     scale: np.ndarray | None = None
 
@@ -107,13 +111,13 @@ class OASISModel:
     @property
     def grows(self):
         """Whether rows are learned at once."""
-        return self.cloud is not None
+        return self.particle_filter is not None
 
     @property
     def n_rows_seen(self):
         """Number of rows so far, without those of weight 0."""
-        if self.cloud is not None:
-            return self.cloud.n_rows
+        if self.particle_filter is not None:
+            return self.particle_filter.n_rows
         return 0 if self.waiting is None else len(self.waiting[0])
 
     @property
@@ -136,20 +140,22 @@ class OASISModel:
 
     def scaled(self, X):
         """Standardize rows, and append a constant column if there is an intercept."""
-        intercept = self.cloud.n_features > self.schema.n_features
+        intercept = self.particle_filter.n_features > self.schema.n_features
         return scaled(X, self.mean, self.scale, intercept)
 
     def odds(self, X):
         """Odds of each problem; 1 to 1 before there are particles."""
-        if self.cloud is None:
+        if self.particle_filter is None:
             return np.ones((len(X), count_problems(len(self.classes)), 2))
-        return self.cloud.odds(self.scaled(X))
+        return self.particle_filter.odds(self.scaled(X))
 
     def start(self, settings, X):
         """Draw the particles; X determines the scale of features (None: no scaling)."""
         d, intercept = self.schema.n_features, settings.pop("intercept")
-        self.mean, self.scale = (np.zeros(d), np.ones(d)) if X is None else measure(X)
-        self.cloud = ParticleFilter(
+        self.mean, self.scale = (
+            (np.zeros(d), np.ones(d)) if X is None else mean_and_scale(X)
+        )
+        self.particle_filter = ParticleFilter(
             {
                 "n_problems": count_problems(len(self.classes)),
                 "n_features": d + intercept,
@@ -172,7 +178,7 @@ class OASISModel:
             return
         X, y, weight = parts
         self.start(settings, X)
-        self.cloud.learn(self.scaled(X), y, weight, None)
+        self.particle_filter.learn(self.scaled(X), y, weight, None)
         self.waiting, self.n_taken = None, int(needed[-1]) + 1
 
     def make_ready(self, call, **options):
@@ -186,9 +192,9 @@ class OASISModel:
         if return_odds:
             odds = np.ones((len(X), count_problems(len(self.classes)), 2))
         if begin < len(X):
-            self.cloud.set_resample(resample)
+            self.particle_filter.set_resample(resample)
             rest = slice(begin, len(X))
-            self.cloud.learn(
+            self.particle_filter.learn(
                 self.scaled(X[rest]),
                 call.labels[rest],
                 None if call.weight is None else call.weight[rest],
@@ -200,8 +206,8 @@ class OASISModel:
         """Serialize to a dict of arrays and plain values."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["schema"], state["classes"] = self.schema.state(), self.classes.names
-        if self.cloud is not None:
-            state["cloud"] = self.cloud.__reduce__()[1]
+        if self.particle_filter is not None:
+            state["particle_filter"] = self.particle_filter.__reduce__()[1]
         return canonical(state)
 
     @classmethod
@@ -211,8 +217,8 @@ class OASISModel:
         state = merge_defaults(state, default_parameters(cls), "The state of OASIS")
         state["schema"] = Schema.of_state(state["schema"], owner)
         state["classes"] = Classes(state["classes"])
-        if state["cloud"] is not None:
-            state["cloud"] = restored(*state["cloud"])
+        if state["particle_filter"] is not None:
+            state["particle_filter"] = restored(*state["particle_filter"])
         return cls(**state)
 
 
@@ -265,7 +271,7 @@ class QueryMixin:
             return distance.min(axis=1, initial=0.5)
         X, model = self._rows(X), self._model
         if model.grows:
-            sides = model.cloud.sides(model.scaled(X))
+            sides = model.particle_filter.sides(model.scaled(X))
         else:
             sides = np.full((len(X), count_problems(len(model.classes)), 2), 0.5)
         if score == "oasis":
@@ -303,9 +309,9 @@ class QueryMixin:
         --------
         skconftree.active.EC2Sampling : Query strategy that separates the planes.
         """
-        cloud = self._planes()
+        particle_filter = self._planes()
         X = self._model.scaled(self._rows(X))
-        outcomes, groups = cloud.hypotheses(X, cloud.n_rows)
+        outcomes, groups = particle_filter.hypotheses(X, particle_filter.n_rows)
         return outcomes, np.full(len(groups), 1.0 / len(groups)), groups
 
     @reads
@@ -317,9 +323,11 @@ class QueryMixin:
         ndarray of shape (n_particles, n_coordinates)
             Coordinates of each plane, the intercept last.
         """
-        cloud = self._planes()
-        _, parent = cloud.hypotheses(np.empty((0, cloud.n_features)), cloud.n_rows)
-        return cloud.cloud()[0, parent]
+        particle_filter = self._planes()
+        _, parent = particle_filter.hypotheses(
+            np.empty((0, particle_filter.n_features)), particle_filter.n_rows
+        )
+        return particle_filter.coordinates()[0, parent]
 
     def _planes(self):
         # The particle filter, if each of its particles is a hypothesis.
@@ -340,7 +348,7 @@ class QueryMixin:
                 f"fit, or by partial_fit after {FIRST_ROWS} rows, which determine the "
                 "scale. With standardize=False the first row is enough."
             )
-        return self._model.cloud
+        return self._model.particle_filter
 
     @property
     @reads
@@ -350,7 +358,7 @@ class QueryMixin:
         The intercept is last. There is one problem for two classes, otherwise one per
         class.
         """
-        return self._particles().cloud()
+        return self._particles().coordinates()
 
     @property
     @reads

@@ -57,7 +57,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
     are learned one-vs-rest.
 
     Use it for a stream in which few rows are labeled, or to select the labels to
-    query, if the classes are linearly separable with a gap. :doc:`/guide/oasis`
+    query, if the classes are linearly separable with a margin. :doc:`/guide/oasis`
     describes when it does not help.
 
     Parameters
@@ -119,7 +119,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
 
     See Also
     --------
-    ConfidenceTreeClassifier : Learns streams of labeled rows that need no gap.
+    ConfidenceTreeClassifier : Learns streams whose classes need not be separable.
 
     References
     ----------
@@ -216,7 +216,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         classes, _ = Classes.of(labels)
         model = OASISModel(rows.schema, classes, self._draw_seed())
         model.start(self._settings(alpha_gamma), rows.X if self.standardize else None)
-        model.cloud.learn(
+        model.particle_filter.learn(
             model.scaled(rows.X), _encoded(classes, labels, known), None, None
         )
         self._model = model
@@ -298,7 +298,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         if not grew:
             self._validate_params()
         call = self._read_call(X, y, classes, sample_weight)
-        n_moves = before.cloud.counts()["n_moves"] if grew else 0
+        n_moves = before.particle_filter.counts()["n_moves"] if grew else 0
         odds = learn(self, call, resample=bool(self.resample), return_odds=predicts)
         if self._model.grows:
             self._warn_of_copies(n_moves)
@@ -348,14 +348,14 @@ class OASISClassifier(QueryMixin, ModelClassifier):
 
     def _warn_of_copies(self, n_moves):
         # n_moves: number of moves of the particles before this call.
-        cloud = self._model.cloud
-        moved = cloud.counts()["n_moves"] > n_moves
+        particles = self._model.particle_filter
+        moved = particles.counts()["n_moves"] > n_moves
         if not moved.any():
             return
-        n_distinct = cloud.n_distinct()[moved].min()
-        if n_distinct * MIN_DISTINCT_DIVISOR < cloud.n_particles:
+        n_distinct = particles.n_distinct()[moved].min()
+        if n_distinct * MIN_DISTINCT_DIVISOR < particles.n_particles:
             warn(
-                f"Only {n_distinct} of the {cloud.n_particles} planes of this "
+                f"Only {n_distinct} of the {particles.n_particles} planes of this "
                 f"{type(self).__name__} are distinct: few planes are likely given the "
                 "rows. Increase n_particles, use a prior of another scale, or pass "
                 "smaller sample weights."

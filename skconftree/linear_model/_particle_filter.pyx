@@ -1,4 +1,8 @@
-"""Particle filter of OASIS: a weighted sample of hyperplanes from the posterior."""
+"""Particle filter of OASIS: a weighted sample of hyperplanes from the posterior.
+
+A particle is a hyperplane (plane) w; its margin at a row x is w.x. Moves are Metropolis
+steps of the particles (`_sweep.pxd`), whose target is the posterior of recent rows.
+"""
 
 from numbers import Integral, Real
 
@@ -24,7 +28,7 @@ cdef enum:
     AHEAD = 4           # rows whose margins are computed together
     SIGNAL_CHECK_ROWS = 64      # rows between checks for signals, a multiple of AHEAD
     NO_LABEL = -1
-    PAIRS = 250         # of particles, whose distances determine the step sizes
+    PAIRS = 250         # pairs of particles, whose distances determine the step sizes
     FULL_SWEEP_ROWS = 200       # number of rows up to which a move makes all its steps
     MIN_STEPS = 4       # along coordinates, which repeat if there are fewer of them
     UNLABELED_COST = 4  # of a likelihood without a label, relative to one with a label
@@ -309,13 +313,13 @@ cdef class ParticleFilter:
         cdef intp_t last = m - 1    # particle with positive weight, despite rounding
         cdef intp_t drawn = 0
         cdef intp_t i
-        cdef float64_t reached = weight[0]
+        cdef float64_t cumulative = weight[0]
         while weight[last] == 0.0:
             last -= 1
         for i in range(m):
-            while drawn < last and reached < (first + i) / m * self.total[problem]:
+            while drawn < last and cumulative < (first + i) / m * self.total[problem]:
                 drawn += 1
-                reached += weight[drawn]
+                cumulative += weight[drawn]
             parent[i] = drawn
 
     cdef int _check_rows(self, const float64_t[:, ::1] X) except -1:
@@ -410,7 +414,7 @@ cdef class ParticleFilter:
                     out[k, problem, 1] = below / self.total[problem]
         return sides
 
-    def cloud(self):
+    def coordinates(self):
         """Coordinates of the particles: [problem, particle, feature]."""
         inside = np.asarray(self.particles)[:, :, :self.n_particles]
         return np.ascontiguousarray(inside.transpose(0, 2, 1))
@@ -494,7 +498,7 @@ cdef class ParticleFilter:
             while i < n:
                 n_ahead = min(<intp_t> AHEAD, n - i)
                 for problem in range(self.n_problems):
-                    self._lookahead(problem, &X[i, 0], 0, n_ahead)
+                    self._find_margins_ahead(problem, &X[i, 0], 0, n_ahead)
                 for k in range(n_ahead):
                     if odds_before is not None:
                         for problem in range(self.n_problems):
@@ -508,7 +512,7 @@ cdef class ParticleFilter:
                     with gil:
                         PyErr_CheckSignals()
 
-    cdef void _lookahead(
+    cdef void _find_margins_ahead(
         self, intp_t problem, const float64_t* rows, intp_t first, intp_t n_rows
     ) noexcept nogil:
         # Compute the margins of the rows from `first` on.
@@ -553,7 +557,7 @@ cdef class ParticleFilter:
                 self._resample_and_move(problem)
             else:
                 continue
-            self._lookahead(problem, rows, k + 1, n_ahead)
+            self._find_margins_ahead(problem, rows, k + 1, n_ahead)
 
     cdef void _odds_ahead(
         self, intp_t problem, intp_t k, float64_t* out

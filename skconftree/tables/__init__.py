@@ -1,4 +1,4 @@
-"""From what a user gives to an encoded table; knows no tree."""
+"""Validation and encoding of tables: arrays, sparse matrices and data frames."""
 
 from ._binary_tests import BinaryTests
 

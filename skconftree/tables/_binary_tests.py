@@ -56,8 +56,8 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if `X` had string column names.
+    n_tests_ : ndarray of shape (`n_features_in_`,), int
         Number of tests of each column, 0 for a constant column.
-        Number of tests of each column, 0 for a column with a single value.
     thresholds_ : list of ndarray or None
         Thresholds of each numeric column, ascending; None for a nominal one.
     categories_ : list of list or None
@@ -141,10 +141,10 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
             for column, known in zip(rows.T, _categories(schema), strict=True)
         ]
         tested, missing = zip(*tests, strict=True)
-        self._take_tests(schema, list(tested), np.array(missing))
+        self._set_tests(schema, list(tested), np.array(missing))
         return self
 
-    def _take_tests(self, schema, tested, missing):
+    def _set_tests(self, schema, tested, missing):
         # Set the attributes: thresholds or codes of each column, and which columns have
         # a test for missing values.
         known = _categories(schema)
@@ -181,7 +181,7 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
                 schema = Schema.of_state(tests["_schema"], self)
                 tested, missing = tests["_tested"], tests["missing_"]
                 check_state_parts(self, _valid_parts(schema, tested, missing))
-            self._take_tests(schema, tested, missing)
+            self._set_tests(schema, tested, missing)
 
     def _thresholds(self, column):
         # Thresholds of numbers, and whether some, but not all, are missing.
@@ -314,18 +314,18 @@ def _midpoints(values):
     return low / 2.0 + high / 2.0
 
 
-def _nearest(ascending, wanted):
-    # Index of the element nearest to each number that is wanted.
-    right = np.clip(np.searchsorted(ascending, wanted), 1, len(ascending) - 1)
+def _nearest(ascending, numbers):
+    # Index of the element nearest to each number.
+    right = np.clip(np.searchsorted(ascending, numbers), 1, len(ascending) - 1)
     left = right - 1
-    nearer_left = wanted - ascending[left] <= ascending[right] - wanted
+    nearer_left = numbers - ascending[left] <= ascending[right] - numbers
     return np.where(nearer_left, left, right)
 
 
 def _digits(cuts):
     # The fewest digits that distinguish the thresholds of a column, at least four.
     for digits in range(4, 17):
-        names = [f"{one:.{digits}g}" for one in cuts]
+        names = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(names)) == len(names):
             return names
     return list(map(repr, cuts.tolist()))

@@ -1,4 +1,4 @@
-"""Dates, and values that are not numbers."""
+"""Columns of dates, and columns of numbers with a few unparseable values."""
 
 import datetime
 import re
@@ -13,20 +13,20 @@ DATES = (
 )
 N_CHECKED = 100  # number of values of a string column to check
 DAY, TIME = "day", "time"  # kinds of columns of days since 1970-01-01
-_FIRST = datetime.datetime(1970, 1, 1)
-_TYPES = (
+_EPOCH = datetime.datetime(1970, 1, 1)
+_DATE_TYPES = (
     datetime.date,
     datetime.time,
     datetime.timedelta,
     np.datetime64,
     np.timedelta64,
 )
-_WRITTEN = re.compile(r"\d{4}([-/.])\d\d?\1\d\d?\b|\d\d?([-/.])\d\d?\2\d{4}\b")
+_DATE_PATTERN = re.compile(r"\d{4}([-/.])\d\d?\1\d\d?\b|\d\d?([-/.])\d\d?\2\d{4}\b")
 
 
 def is_date(value):
     """Whether a Python object is a date, a time or a duration."""
-    return isinstance(value, _TYPES) or type(value).__name__ == "Period"
+    return isinstance(value, _DATE_TYPES) or type(value).__name__ == "Period"
 
 
 def look_like_dates(values):
@@ -34,7 +34,7 @@ def look_like_dates(values):
     n = 0
     for value in values:
         if isinstance(value, str):
-            if _WRITTEN.match(value) is None:
+            if _DATE_PATTERN.match(value) is None:
                 return False
             n += 1
             if n == N_CHECKED:
@@ -42,10 +42,10 @@ def look_like_dates(values):
     return n > 0
 
 
-def write_date(days, kind):
-    """Write days since 1970-01-01 as a date, rounded down, or None if out of range."""
+def format_date(days, kind):
+    """Format days since 1970-01-01 as a date, rounded down; None if out of range."""
     try:
-        when = _FIRST + datetime.timedelta(days=days)
+        when = _EPOCH + datetime.timedelta(days=days)
     except (OverflowError, ValueError):
         return None
     if kind == DAY:

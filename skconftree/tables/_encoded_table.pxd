@@ -9,8 +9,8 @@ from skconftree.utils._typedefs cimport (
 # EncodedTable: the features of a table, encoded for growing trees, without labels, weights
 # or nodes. It is read-only after construction, so trees and threads can share it.
 #
-# A feature with at most MAX_LEVELS distinct values is CODED: one byte per row, the rank of
-# the value. If bins are requested, so is any feature with more values than bins: the code
+# A feature with at most MAX_LEVELS distinct values (levels) is CODED: one byte per row, the
+# rank of the value. If bins are requested, so is any feature with more values than bins: the code
 # is that of a bin, whose smallest value is its floor and whose largest its level.
 #
 # A nominal feature is CODED, too: its codes are those of the categories, on two bytes if
@@ -31,7 +31,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef struct Column:
     uint8_t* codes          # [n_rows]; NULL if SORTED or of two bytes
-    label_t* codes16           # [n_rows] the same on two bytes, or NULL
+    label_t* codes16        # [n_rows] the same on two bytes, or NULL
     const float32_t* levels     # [n_levels] ascending; NULL if nominal
     const float32_t* floors     # [n_levels] of bins; NULL if each code is one value
     const float32_t* values     # row i is at i * stride; for sparse tables see value()

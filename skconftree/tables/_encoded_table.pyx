@@ -1,4 +1,7 @@
-"""Encoding of a table as rank codes and presorted rows, by column and by row."""
+"""Encoding of a table as rank codes and presorted rows, by column and by row.
+
+`_encoded_table.pxd` describes the encoding and its terms: codes, levels, floors, entries.
+"""
 
 import numpy as np
 from libc.math cimport INFINITY, isnan
@@ -14,12 +17,12 @@ from skconftree.utils._typedefs cimport int32_t, uint16_t, uint32_t, uint64_t
 
 
 cdef enum:
-    CELL_BITS = 16      # maximum
+    MAX_CELL_BITS = 16  # there are 2^16 cells at most
     USUAL_BITS = 14     # cells fit in the second-level cache
-    MIXED = 256         # a cell with rows of several bins
+    MIXED = 256         # marks a cell with rows of several bins
     SMALL_N_ROWS = 8192     # below, sorting is faster
-    MOVES_A_ROW = 4     # largest number of moves per row to sort mixed cells
-    N_CELL_STARTS = 65537  # 2^CELL_BITS and an end
+    MAX_MOVES_PER_ROW = 4   # of the insertion sort of mixed cells
+    N_CELL_STARTS = 65537   # 2^MAX_CELL_BITS and an end
 
 
 cdef intp_t bin_levels(
@@ -59,14 +62,14 @@ cdef intp_t bin_levels(
 
 cdef struct Cells:
     # Cells of equal width between the smallest and the largest value.
-    float32_t least
+    float32_t smallest
     float32_t scale
     intp_t n_cells
 
 
 cdef inline intp_t _cell_of(const Cells* cells, float32_t value) noexcept nogil:
     # Monotonic, because differences, products and floors are.
-    return <intp_t> <uint32_t> ((value - cells.least) * cells.scale)
+    return <intp_t> <uint32_t> ((value - cells.smallest) * cells.scale)
 
 
 cdef bint _lay_out(Cells* cells, const float32_t* values, intp_t n) noexcept nogil:
@@ -74,14 +77,14 @@ cdef bint _lay_out(Cells* cells, const float32_t* values, intp_t n) noexcept nog
     cdef float32_t smallest = values[0]
     cdef float32_t largest = values[0]
     cdef intp_t n_bits = min(
-        <intp_t> CELL_BITS, max(highest_bit(n) - 2, <intp_t> USUAL_BITS)
+        <intp_t> MAX_CELL_BITS, max(highest_bit(n) - 2, <intp_t> USUAL_BITS)
     )
     cdef intp_t i
     for i in range(n):
         smallest = values[i] if values[i] < smallest else smallest
         largest = values[i] if values[i] > largest else largest
     cells.n_cells = (<intp_t> 1 << n_bits) + 1
-    cells.least = smallest
+    cells.smallest = smallest
     cells.scale = <float32_t> (cells.n_cells - 1) / (largest - smallest)
     return (
         largest - smallest < INFINITY and 0.0 < cells.scale < INFINITY
@@ -123,7 +126,7 @@ cdef intp_t bin_spread(
             starts[k] = counts[k] = <uint32_t> below
             moves += here * here // 4
         below += here
-    if moves > MOVES_A_ROW * n:
+    if moves > MAX_MOVES_PER_ROW * n:
         return 0
     for i in range(max_bins):
         floors[i] = INFINITY
@@ -147,7 +150,7 @@ cdef intp_t bin_spread(
         _bin_sorted(
             keys, starts[k], counts[k], n, max_bins, codes, floors, levels
         )
-    return _close_ranks(codes, n, max_bins, floors, levels)
+    return _remove_empty_bins(codes, n, max_bins, floors, levels)
 
 
 cdef void _bin_sorted(
@@ -170,7 +173,7 @@ cdef void _bin_sorted(
             first += 1
 
 
-cdef intp_t _close_ranks(
+cdef intp_t _remove_empty_bins(
     uint8_t* codes, intp_t n, intp_t max_bins, float32_t* floors, float32_t* levels
 ) noexcept nogil:
     # Remove empty bins, which occur if a value has the rows of several bins.

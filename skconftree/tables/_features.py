@@ -5,7 +5,8 @@ another category; an unknown category has the code -1. Numbers are unchanged, wi
 for missing values.
 
 A `table` is an array or a frame wrapped in the class of its `library` (`_frames.py`).
-Learned rows are those of positive weight: only their categories get codes.
+Learned rows are those of positive weight: only their categories get codes. A column
+with too many categories is abandoned: all its values are missing.
 """
 
 import json
@@ -17,7 +18,7 @@ import numpy as np
 from ..utils._codec import from_json, is_missing, to_json
 from ..utils._warnings import warn_once
 from ._columns import DATES, MAX_UNPARSEABLE, is_number, look_like_dates
-from ._frames import kind_of, library_of, mixture
+from ._frames import kind_of, library_of, mixed_kinds_message
 
 MAX_CATEGORIES = 4096
 SMALL_N_CATEGORIES = 10  # columns with at most so many never identify rows
@@ -200,7 +201,7 @@ class Dictionary:
     def _kind_of(self, values, name):
         kinds = {kind_of(value) for value in values if value is not MISSING}
         if len(kinds) > 1:
-            raise ValueError(mixture(name, kinds))
+            raise ValueError(mixed_kinds_message(name, kinds))
         kind = kinds.pop() if kinds else self.kind
         if self.kind is not None and self.kind != kind:
             raise ValueError(
@@ -361,8 +362,8 @@ def _hint(codes, kind):
     )
 
 
-FEWEST = 10  # rows; in fewer rows, unknown categories may just be rare
-SHOWN = 3
+MIN_ROWS = 10  # for a warning; in fewer rows, unknown categories may just be rare
+MAX_SHOWN = 3  # categories in a message
 
 
 def warn_of_unknown(table, rows, features):
@@ -371,7 +372,7 @@ def warn_of_unknown(table, rows, features):
     Some unknown categories are normal, in particular after training on few rows. A
     column without any known category is spelled differently, or is another column.
     """
-    if len(rows) < FEWEST:
+    if len(rows) < MIN_ROWS:
         return
     for j in np.flatnonzero(features.is_categorical).tolist():
         codes = features.dictionaries[j].codes
@@ -390,12 +391,12 @@ def warn_of_unknown(table, rows, features):
             features,
             j,
             f"Column {table.name(j)} has only unknown categories in all {len(rows)} "
-            f"rows: {_some(new)}. The categories of fit are {_some(known)}. Splits on "
-            "this column cannot be used for these rows. Use the same spelling as in "
+            f"rows: {_listed(new)}. The categories of fit are {_listed(known)}. Splits "
+            "on this column cannot be used for these rows. Use the same spelling as in "
             "fit, including case and spaces.",
         )
 
 
-def _some(values):
-    more = ", ..." if len(values) > SHOWN else ""
-    return ", ".join(map(repr, values[:SHOWN])) + more
+def _listed(values):
+    more = ", ..." if len(values) > MAX_SHOWN else ""
+    return ", ".join(map(repr, values[:MAX_SHOWN])) + more

@@ -1,7 +1,8 @@
 """Columns of arrays and of data frames.
 
 Data frames of pandas, polars and pyarrow are recognized by the names of their classes,
-so that none of these libraries has to be imported. So are our `Records`.
+so that none of these libraries has to be imported. So are `Records`, rows given as
+dictionaries.
 """
 
 import numbers
@@ -22,7 +23,11 @@ _NUMBER_TYPES = {bool, np.bool_, int, float, np.float64, np.int64}
 
 
 class Table:
-    """Columns of an array or, in subclasses, of a data frame."""
+    """Columns of an array or, in subclasses, of a data frame.
+
+    Subclasses also define `is_category` and `is_nominal` of a dtype, and `to_numbers`,
+    the code by which a user converts a column to numbers, for messages.
+    """
 
     declaring = "a category dtype"  # how a user declares that a column is nominal
 
@@ -116,7 +121,7 @@ def _factorize(column, name):
         kind_of(kind()) for kind in set(map(type, column)) if kind in _NUMBER_TYPES
     }
     if len(kinds) > 1:
-        raise ValueError(mixture(name, kinds))
+        raise ValueError(mixed_kinds_message(name, kinds))
     indices_by_value = defaultdict()
     indices_by_value.default_factory = indices_by_value.__len__
     try:
@@ -343,7 +348,7 @@ def kind_of(value):
     return f"{type(value).__name__} objects"
 
 
-def mixture(name, kinds):
+def mixed_kinds_message(name, kinds):
     """Message for a column of values of several kinds."""
     return (
         f"Column {name} mixes {' and '.join(sorted(kinds))}; a nominal column must "

@@ -1,4 +1,7 @@
-"""Training data of trees: encoded columns, labels and weights."""
+"""Training data of trees: encoded columns, labels and weights.
+
+The pool are unlabeled rows, which some bounds (split rules of a tree) use.
+"""
 
 import threading
 from contextlib import contextmanager
@@ -24,8 +27,9 @@ class Sample(NamedTuple):
 
     `count` has integer weights; None if all are 1, or if `weight` has them because they
     are not such integers. `class_counts` are weights, `n_labeled` is a number of rows,
-    `pool` is the weight of the unlabeled rows. `distinct` are the weights that the
-    bound uses, as in `RootStats`; None: those of the sample.
+    `pool` is the weight of the unlabeled rows. `distinct` are the weights without
+    repeated draws of a row, which the bound (split rule) uses; None: those of the
+    sample.
     """
 
     count: np.ndarray | None
@@ -251,11 +255,11 @@ class SampledData:
 
 KINDS = ("auto", "frequency", "relative")
 LARGEST_SUM = 2.0**53
-SMALLEST = 1e-100  # of a frequency
+SMALLEST = 1e-100  # positive frequency
 CLASS_LIMITS = (1e-50, 1e50)
 NEGLIGIBLE = 1e-12  # share of all relative weights, lost in the rounding of sums
-DOUBTFUL = 0.1  # mean of weights that are probably not frequencies
-UNEVEN = 0.5  # effective number of rows, as a share of their number, for a warning
+DOUBTFUL = 0.1  # weights with a smaller mean are probably not frequencies
+UNEVEN = 0.5  # warn if the effective number of rows is below this share of the rows
 
 
 @contextmanager
@@ -390,7 +394,7 @@ def resolve_class_weight(class_weight, classes, y, weight):
 
 
 MAX_NODES = np.iinfo(np.int32).max  # nodes of a tree
-LARGEST = float(np.finfo(np.float64).max)  # of a parameter
+LARGEST = float(np.finfo(np.float64).max)  # value of a parameter
 
 
 def resolve_max_features(max_features, n_features):

@@ -12,7 +12,7 @@ from ..utils._warnings import warn
 
 EXACT = 2.0**53  # largest number up to which float64 is exact for integers
 SMALL_N_DISTINCT = 20  # number of labels that may all differ without a warning
-MANY = 512  # number of labels from which counting is faster than sorting
+MIN_COUNTED = 512  # labels above which counting is faster than sorting
 NUL = ("\0", b"\0")
 
 
@@ -78,7 +78,7 @@ def _are_classes(y):
 
 def encode_labels(y):
     """Return the sorted distinct labels, and the index of each label among them."""
-    if y.dtype.kind in "iu" and len(y) > MANY:
+    if y.dtype.kind in "iu" and len(y) > MIN_COUNTED:
         low, high = int(y.min()), int(y.max())
         if high - low < len(y) and max(-low, high) < EXACT:
             # by counting instead of sorting
@@ -113,12 +113,12 @@ def _refuse_long(original, name, error):
     for label in _flat(original):
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ValueError(
-                f"{name} has {_shown(label)}, which does not fit into an integer "
-                "type together with the other labels. Pass labels as strings."
+                f"{name} has {_format_integer(label)}, which does not fit into an "
+                "integer type together with the other labels. Pass labels as strings."
             ) from error
 
 
-def _shown(number):
+def _format_integer(number):
     return str(number) if number.bit_length() < 1000 else "a number of many digits"
 
 
@@ -281,8 +281,8 @@ class Classes:
                 f"Got {added!r}."
             )
         both = np.concatenate([known, added])
-        whole = known.dtype.kind in "iu" and added.dtype.kind in "iu"
-        if whole and both.dtype.kind == "f":
+        are_integers = known.dtype.kind in "iu" and added.dtype.kind in "iu"
+        if are_integers and both.dtype.kind == "f":
             raise ValueError(
                 f"The labels {added!r} do not fit into an integer type together with "
                 f"the classes so far, {known!r}. Pass labels as strings."
@@ -327,7 +327,7 @@ def _kind(labels):
     return "number" if kind in "iuf" else "text" if kind in "OUT" else kind
 
 
-SMALL_N_SCANNED = 16  # labels up to which checks are made here
+MAX_PLAIN = 16  # labels up to which scikit-learn's checks are avoided
 
 
 def split_labels(y, missing_label=None, name="y"):
@@ -370,7 +370,7 @@ def _is_plain(y):
     return (
         type(y) is np.ndarray
         and y.ndim == 1
-        and 0 < len(y) <= SMALL_N_SCANNED
+        and 0 < len(y) <= MAX_PLAIN
         and y.dtype.kind in "biuU"
     )
 

@@ -35,19 +35,19 @@ class Records:
         return self.shape[0]
 
     def __array__(self, dtype=None, copy=None):
-        held = np.array(self.values, object) if self.numbers is None else self.numbers
-        return held if dtype is None else held.astype(dtype)
+        out = np.array(self.values, object) if self.numbers is None else self.numbers
+        return out if dtype is None else out.astype(dtype)
 
     def __getitem__(self, rows):
         return self.take(range(len(self))[rows])
 
-    def take(self, places):
-        """Rows at some places."""
+    def take(self, indices):
+        """The rows of these indices."""
         numbers, values = self.numbers, None
         if numbers is None:
-            values = [self.values[place] for place in places]
+            values = [self.values[index] for index in indices]
         else:
-            numbers = numbers[np.asarray(places, dtype=np.intp)]
+            numbers = numbers[np.asarray(indices, dtype=np.intp)]
         return Records(self.columns, self.feature_names, self.dtypes, numbers, values)
 
     def of_names(self, names):
@@ -70,7 +70,7 @@ def names_of(X):
 # type that they share, for example "text". It is abandoned if there were too many
 # categories; then all values have code 0. A `library` reads the frames of pandas etc.
 
-FEW = 8
+MAX_ROWS = 8  # that `read_few` reads
 NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32}
 
 
@@ -95,14 +95,14 @@ def read_few(X, n_features, names, features, *, learns):
 
 def _rows_of(X, n_features, names):
     if type(X) is list:
-        if names is None and 0 < len(X) <= FEW:
+        if names is None and 0 < len(X) <= MAX_ROWS:
             if all(type(row) is list and len(row) == n_features for row in X):
                 return X
         return None
     if type(X) is Records:
-        return X.values if len(X) <= FEW and X.of_names(names) else None
+        return X.values if len(X) <= MAX_ROWS and X.of_names(names) else None
     library = None if names is None else library_of(X)
-    if library is None or not 0 < X.shape[0] <= FEW:
+    if library is None or not 0 < X.shape[0] <= MAX_ROWS:
         return None
     if list(library.names(X)) != names.tolist():
         return None

@@ -59,7 +59,7 @@ def hash_sparse(
     const intp_t[::1] indptr not None, const intp_t[::1] indices not None,
     const float32_t[::1] data not None, const label_t[::1] y not None,
 ):
-    """The same for a CSR table without duplicate entries."""
+    """Return the hashes of `hash_dense` for a CSR table without duplicate entries."""
     cdef intp_t n = y.shape[0]
     hashes = np.empty((2, n), dtype=np.uint64)
     cdef uint64_t[:, ::1] out = hashes

@@ -18,7 +18,7 @@ from ._records import Records, names_of, read_few
 from ._row_hashes import Rows, read_plain
 from ._sparse import read_sparse
 
-FINITE, _, INFINITE = range(3)
+FINITE, _, INFINITE = range(3)  # results of `finiteness`
 
 
 class Schema(NamedTuple):
@@ -88,9 +88,9 @@ class Schema(NamedTuple):
                 return rows
         rows = read_few(X, self.n_features, self.names, self.features, learns=learns)
         if rows is not None:
-            found = finiteness(rows)
-            if found != INFINITE:
-                return Rows(rows, found == FINITE, self)
+            status = finiteness(rows)
+            if status != INFINITE:
+                return Rows(rows, status == FINITE, self)
         self.check_names(X, caller)
         features, finite = self.features, True
         if features is not None:
@@ -288,10 +288,10 @@ def _read_numbers(X, caller):
 
 
 def _is_finite(X, caller, names):
-    found = finiteness(X)
-    if found == INFINITE:
+    status = finiteness(X)
+    if status == INFINITE:
         refuse_infinite(X, caller, names)
-    return found == FINITE
+    return status == FINITE
 
 
 def refuse_infinite(X, caller, names, *, allow_nan=True):

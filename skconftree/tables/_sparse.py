@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 FORMATS = ("csr", "csc")
 BLOCK_ROWS = 8192
-BLOCK_VALUES = 1 << 20  # of a block, unless a single row is larger
+BLOCK_VALUES = 1 << 20  # most values of a block, unless a row has more
 
 
 def read_sparse(X, caller):
@@ -32,16 +32,16 @@ def read_sparse(X, caller):
 
 
 def _check_indices(X):
-    # Compiled code relies on this, and it is not checked elsewhere.
+    # Compiled code relies on valid indices, and scikit-learn does not check them.
     n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
-    starts, places = X.indptr, X.indices
+    starts, indices = X.indptr, X.indices
     if (
         len(starts) != n_major + 1
         or starts[0] != 0
         or (starts[1:] < starts[:-1]).any()
-        or starts[-1] > len(places)
+        or starts[-1] > len(indices)
         or starts[-1] > len(X.data)
-        or (len(places) and (places.min() < 0 or places.max() >= n_minor))
+        or (len(indices) and (indices.min() < 0 or indices.max() >= n_minor))
     ):
         raise ValueError(
             f"Sparse X of shape {X.shape} is corrupt: its indices or indptr do not fit."

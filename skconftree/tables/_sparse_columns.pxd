@@ -46,7 +46,7 @@ cdef class SparseTable:
 #   CODED   at most MAX_LEVELS values: the nonzero rows, and the rank codes of their values
 #   SORTED  more values: the nonzero rows in ascending order of the value, which is read
 #           from the table
-# An entry is (row << 1) | new, as in presorted columns; new is 0 unless SORTED.
+# An entry is (row << 1) | new, as in presort() (utils/_sorting.pxd); new is 0 unless SORTED.
 # Entries of a column are in the order of the rows, or of the values if SORTED.
 
 cdef enum Form:
@@ -60,11 +60,11 @@ cdef struct SparseColumn:     # small, because a table may have a million of the
     uint32_t begin          # its entries are [begin, end) of those of all columns;
     uint32_t end            # in a working copy those of a node, of which the first
     uint32_t middle         # child has [begin, middle)
-    int32_t visit           # visit in which the node was entered
-    uint32_t levels         # index of the first level
+    int32_t visit           # number of the visit in which a tree entered the node
+    uint32_t levels         # index of the first level: distinct values, ascending
     uint16_t n_levels       # 0 if SORTED
     uint8_t zero            # code of zero; if SORTED, whether there are negative values
-    uint8_t form
+    uint8_t form            # one of the four
 
 
 cdef class SparseColumns:

@@ -1,4 +1,7 @@
-"""Sparse tables by column: only nonzero values are stored."""
+"""Sparse tables by column: only nonzero values are stored.
+
+`_sparse_columns.pxd` describes the four forms of a column. Levels are its distinct values.
+"""
 
 import numpy as np
 from libc.string cimport memcpy, memset
@@ -49,8 +52,8 @@ cdef class SparseTable:
 
 
 cdef enum:
-    PAIR_BYTES = 4      # of an entry
-    CODED_BYTES = 5
+    PAIR_BYTES = 4      # size of an entry of a PAIR column
+    CODED_BYTES = 5     # size of an entry of a CODED column, with its code
 
 
 cdef class SparseColumns:

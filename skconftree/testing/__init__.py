@@ -1,8 +1,8 @@
-"""Checks for custom bounds, criteria, detectors, prunings and strategies.
+"""Checks of custom bounds, criteria, drift detectors, pruning methods and strategies.
 
-Each takes one object, tries it in trees, streams or learners of this package, and
-raises an AssertionError that says in a sentence what is wrong. They need no test
-framework.
+Each function takes one object, uses it in trees, streams or active learners of this
+package, and raises an AssertionError that describes what is wrong. A bound is a split
+rule of a tree. No test framework is needed.
 """
 
 from ._plug_ins import check_bound, check_criterion, check_detector, check_pruning

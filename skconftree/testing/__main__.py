@@ -1,4 +1,4 @@
-"""``python -m skconftree.testing``: check a package where it is installed."""
+"""``python -m skconftree.testing``: self test of the installed package."""
 
 import sys
 import warnings
@@ -6,5 +6,5 @@ import warnings
 from ._self_test import run
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # of those that the checks provoke
+    warnings.simplefilter("ignore")  # the checks cause warnings on purpose
     sys.exit(run() > 0)

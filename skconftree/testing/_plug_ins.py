@@ -1,8 +1,8 @@
 """Checks of bounds, criteria, detectors and prunings, and functions of all checks.
 
-A component is an object that a user may define: a bound, criterion, drift detector,
-pruning method, query strategy or stopping rule. Its kernel is the compiled object that
-a tree uses.
+A component is an object that a user may define: a bound (split rule), criterion, drift
+detector, pruning method, query strategy or stopping rule. Its kernel is the compiled
+object that a tree uses.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ TABLES = {
     "digits": load_digits,
 }
 STRATEGIES = (SamplingStrategy, LeafSampling, StreamStrategy)
-KEPT = (  # fields of the evidence that are compared
+EVIDENCE = (  # fields of the evidence that are compared
     "score",
     "runner_up_score",
     "statistic",
@@ -57,7 +57,7 @@ KEPT = (  # fields of the evidence that are compared
     "log10_expected_by_chance",
     "runner_up_z",
 )
-# Digests of the reference trees, see `described`; the same on every machine.
+# Hashes of the reference trees, see `described`; the same on every machine.
 KNOWN = {
     "iris": "b87a8dc473d526d1",
     "wine": "d157023ca7acf336",
@@ -71,14 +71,14 @@ def described(estimator):
     """Describe a tree: exact splits and counts, evidence to six digits."""
     nodes, text = estimator.tree_, []
     for node in range(nodes.node_count):
-        test = f"{nodes.feature[node]} {float(nodes.threshold[node])!r}"
+        split = f"{nodes.feature[node]} {float(nodes.threshold[node])!r}"
         counts = " ".join(f"{count:g}" for count in nodes.counts[node])
         evidence = " ".join(
             f"{name} {nodes.evidence[name][node]:.6g}"
-            for name in KEPT
+            for name in EVIDENCE
             if np.isfinite(nodes.evidence[name][node])
         )
-        text.append(f"{node}: {test}; {counts}; {evidence}")
+        text.append(f"{node}: {split}; {counts}; {evidence}")
     return "\n".join(text)
 
 
@@ -137,7 +137,7 @@ def streams():
 
 
 def threads():
-    """Many threads read a tree while one trains it."""
+    """Threads read a tree while another one trains it."""
     X, y = make_sea(20_000, noise=0.1, random_state=0)
     model = ConfidenceTreeClassifier().partial_fit(X[:1000], y[:1000], [0, 1])
 
@@ -166,22 +166,22 @@ def threads():
 
 def plugins():
     """Bounds, pruning, detectors, strategies and stopping rules pass their checks."""
-    for bound in _made(bounds, bounds.BaseBound):
+    for bound in _instances(bounds, bounds.BaseBound):
         if bound.levels:
             bound.set_params(**{bound.level_parameter: bound.levels[-1]})
         check_bound(bound)
-    for pruning in _made(tree, tree.BasePruning):
+    for pruning in _instances(tree, tree.BasePruning):
         check_pruning(pruning)
-    for detector in _made(drift, drift.BaseDetector):
+    for detector in _instances(drift, drift.BaseDetector):
         check_detector(detector)
     for package in (active, active.pool, active.stream):
-        for strategy in _made(package, *STRATEGIES):
+        for strategy in _instances(package, *STRATEGIES):
             check_strategy(strategy)
     for rule in (active.LabelBudget(20), active.RiskBelow(0.1), active.StableModel()):
         check_stopping_rule(rule)
 
 
-def _made(package, *bases):
+def _instances(package, *bases):
     # An instance of each public concrete class without required parameters.
     for name in package.__all__:
         kind = getattr(package, name)
@@ -199,7 +199,7 @@ PARTS = (known_trees, estimators, streams, threads, plugins)
 
 
 def run():
-    """Run all parts, say how each went, and return how many failed."""
+    """Run all parts, print their results, and return the number that failed."""
     print(
         f"skconftree {skconftree.__version__}, Python {platform.python_version()}, "
         f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn "
@@ -210,12 +210,12 @@ def run():
         begin = time.perf_counter()
         try:
             part()
-            how = "passed"
+            outcome = "passed"
         except Exception:
             traceback.print_exc(file=sys.stdout)
             failed += 1
-            how = "FAILED"
+            outcome = "FAILED"
         seconds = time.perf_counter() - begin
-        print(f"{how} in {seconds:4.1f} s: {part.__doc__}", flush=True)
+        print(f"{outcome} in {seconds:4.1f} s: {part.__doc__}", flush=True)
     print(f"{len(PARTS) - failed} passed, {failed} failed")
     return failed

@@ -1,10 +1,10 @@
-"""Checks of query strategies and stopping rules.
+"""Checks of query strategies and stopping rules (components) of active learners.
 
-A component is one of these. It receives a context: the learner's rows and model, and
-reproducible random numbers. With a pool, these are `rng`, and `memory` is a cache of
-the component. On a stream they are `draws`, and the component stores values between
-rows in an array, its state. `pool()` makes the rows and labels for the checks, and
-`teach` adds labels to a learner.
+A component receives a context: the rows and the model of the learner, and reproducible
+random numbers. With a pool, the fixed set of rows from which labels are queried, these
+are `rng`, and `memory` is a cache of the component. On a stream they are `draws`, and
+the component stores values between rows in an array, its state. `pool()` makes the rows
+and labels for the checks, and `teach` adds labels to a learner.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ N_ROWS = 600
 
 
 def check_stream_strategy(strategy, estimator):
-    """Check a strategy of a stream, see `check_strategy`."""
+    """Check a strategy for streams, see `check_strategy`."""
     check_clone_and_pickle(strategy, StreamStrategy)
     X, _ = make_drift_stream(N_ROWS)
 

@@ -27,7 +27,7 @@ JSON_TYPES = (bool, int, float, str, list, tuple, dict)  # bool before its base 
 
 
 class CannotBeRestored(ValueError):
-    """Error for a value of which a file contains only the name."""
+    """Error for an object of which a file contains the name only, not the state."""
 
 
 def to_json(value, arrays=None, *, names=False):

@@ -1,4 +1,5 @@
-# Readers-writer lock of a model: many threads can read, or one thread can learn.
+# Readers-writer lock of a model: many threads can read, or one thread, the learner, can
+# change the model.
 #
 # The lock is held by a thread and is reentrant for reading. A waiting call releases the
 # GIL. Calls are served in order of arrival, so that neither readers nor a learner can
@@ -24,7 +25,7 @@ cdef extern from "pythread.h":
     ctypedef void* Gate "PyThread_type_lock"
 
 
-cdef struct Hold:
+cdef struct Hold:               # a thread that holds the lock for reading
     unsigned long thread
     intp_t depth                # number of nested calls of the thread
 
@@ -40,7 +41,7 @@ cdef struct Waiter:             # a call that waits
 @cython.final
 cdef class ModelLock:
     cdef Guard guard            # protects all fields below
-    cdef unsigned long learner  # thread that learns; 0 = none
+    cdef unsigned long learner  # thread that holds the lock exclusively; 0 = none
     cdef intp_t n_readers
     cdef intp_t capacity
     cdef Blocks blocks

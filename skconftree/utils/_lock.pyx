@@ -37,7 +37,7 @@ cdef enum:          # outcomes of an attempt to acquire the lock
 
 @cython.final
 cdef class ModelLock:
-    """Readers-writer lock: held by many threads to read, or by one to learn.
+    """Readers-writer lock: held by many threads to read, or by one to learn (write).
 
     A `with` statement holds it for reading. It is not part of the state of the object
     that it guards: a pickle or a copy contains a new lock that is free.

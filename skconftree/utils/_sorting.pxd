@@ -81,7 +81,7 @@ cdef void presort(
 
 
 cdef enum:
-    MAX_LEVELS = 256
+    MAX_LEVELS = 256        # distinct values of an encoded column
 
 
 # Encode a column with few distinct values by their ranks. `levels` receives the values

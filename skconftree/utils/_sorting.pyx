@@ -10,7 +10,7 @@ from skconftree.utils._typedefs cimport int32_t
 cdef enum:
     RADIX_BITS = 11
     RADIX = 2048            # 2 ** RADIX_BITS
-    SMALL_RADIX = 1500      # number of rows above which wide digits are faster
+    SMALL_RADIX = 1500      # number of rows above which 11-bit digits are faster
     SHORT = 24              # number of rows up to which insertion sort is used
     SHORT_RADIX_BITS = 8    # digits of the radix sort of up to SMALL_RADIX rows, which an
     SHORT_RADIX = 256       # insertion sort completes
@@ -31,7 +31,7 @@ cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil:
     return any_nan
 
 
-cdef bint _part_two_values(
+cdef bint _partition_two_values(
     const float32_t* column, intp_t n, uint32_t* order
 ) noexcept nogil:
     # Sort rows of a column with at most two values, without keys. Returns False if
@@ -121,7 +121,7 @@ cdef void presort(
     cdef uint32_t bits, previous
     cdef intp_t* bucket
 
-    if n == 0 or _part_two_values(column, n, order):
+    if n == 0 or _partition_two_values(column, n, order):
         return
     for i in range(n):
         keys[i] = (<uint64_t> ordered_bits(column[i]) << 32) | <uint64_t> i

@@ -52,7 +52,7 @@ PLACES = {
     ("NCM tree", "_model", "schema"): ["dates", "names", "features"],
     ("NCM forest", "_model"): ["tree_errors", "threshold", "leaves"],
     ("OASIS", "_model"): ["waiting"],
-    ("waiting OASIS", "_model"): ["cloud", "mean", "scale"],
+    ("waiting OASIS", "_model"): ["particle_filter", "mean", "scale"],
     ("evaluator",): [
         *("delay", "n_unlabeled_", "cpu_seconds_", "_scorers", "_needs_proba"),
         *("_by_time", "_last_time"),

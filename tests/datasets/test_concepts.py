@@ -72,7 +72,7 @@ def test_concepts_without_an_upper_end():
 @pytest.mark.parametrize(
     ("drift_at", "words"),
     [
-        ([3, 5], "one entry for every change of concept, 1 here"),
+        ([3, 5], "one entry for each change of concept, 1 here"),
         ([], "one entry"),
         ("x", "one entry"),
         ([None], "one entry"),

@@ -28,7 +28,7 @@ TARGETS = {
 GROWTH = ("recipe", "class weights", "leaves", "growth")
 WATCH = ("detector", "background")
 # Parts of the state of a model, or of that of a tree in it, and all of it.
-OF_MODEL = (*GROWTH, *WATCH, "tree", "schema", "cloud", "samples", "model")
+OF_MODEL = (*GROWTH, *WATCH, "tree", "schema", "particle_filter", "samples", "model")
 # Parts of a model that another one may have as well.
 PARTS = ("tree", "classes", "schema", "resolved", "grower", "honest_counts")
 # What happens to bytes, which hold arrays: of half words most of all.

@@ -77,7 +77,7 @@ def learn_with_planes(sequence):
         other.predict_proba(X)
         other.partial_fit(X, y)
 
-    targets = ["cloud", "model", "OASISClassifier"]
+    targets = ["particle_filter", "model", "OASISClassifier"]
     damage_and_use(sequence, "planes", model, targets, use)
 
 

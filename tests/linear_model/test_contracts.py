@@ -205,7 +205,9 @@ def test_the_learning_thread_gets_an_error_at_once():
 
 
 def damaged(change):
-    make_filter, (settings, state) = learned(make(), [150])._model.cloud.__reduce__()
+    make_filter, (settings, state) = learned(
+        make(), [150]
+    )._model.particle_filter.__reduce__()
     state = {name: copy.copy(value) for name, value in state.items()}
     settings = dict(settings)
     change(settings, state)

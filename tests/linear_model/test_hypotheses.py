@@ -1,4 +1,4 @@
-"""Planes drawn from the cloud as hypotheses: alike in weight, each a copy.
+"""Planes drawn from the posterior as hypotheses: alike in weight, each a copy.
 
 The slow version resamples by the printed steps, with the random number written out.
 """
@@ -49,7 +49,7 @@ def test_planes_are_drawn_systematically(m, n, fit_intercept):
 
 
 def test_equal_weights_draw_each_plane_once():
-    """The cloud of the prior: a row of weight 0 is not learned."""
+    """Particles of the prior: a row of weight 0 is not learned."""
     model = OASISClassifier(standardize=False, random_state=0)
     model.partial_fit(X[:1], [None], classes=[0, 1], sample_weight=[0.0])
     assert model.n_rows_seen_ == 0
@@ -99,9 +99,9 @@ def test_resampling_switched_off_later():
     assert moves > 0
     model.set_params(resample=False)
     model = pickle.loads(pickle.dumps(model))
-    cloud = model.particles_
+    particles = model.particles_
     model.partial_fit(X[100:], Y[100:])
-    assert_array_equal(model.particles_, cloud)
+    assert_array_equal(model.particles_, particles)
     assert model.n_moves_[0] == moves
     assert model.ess_[0] < 30
     assert (

@@ -20,8 +20,8 @@ class Blind(HoeffdingBound):
     def kernel(self, *args, **kwargs):
         """Make what decides."""
         kernel = super().kernel(*args, **kwargs)
-        assert kernel.waits_by_gain
-        kernel.waits_by_gain = False
+        assert kernel.rejects_by_gain
+        kernel.rejects_by_gain = False
         return kernel
 
 

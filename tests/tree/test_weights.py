@@ -446,9 +446,9 @@ NUMERIC = [
 @pytest.mark.parametrize("name", NUMERIC)
 def test_a_parameter_beyond_every_type_is_an_error(name):
     tree = ConfidenceTreeClassifier(**{name: HUGE})
-    with pytest.raises(ValueError, match=f"'{name}'.*size of floats"):
+    with pytest.raises(ValueError, match=f"'{name}'.*must fit into a float"):
         tree.fit(X, Y)
-    with pytest.raises(ValueError, match=f"'{name}'.*size of floats"):
+    with pytest.raises(ValueError, match=f"'{name}'.*must fit into a float"):
         tree.partial_fit(X, Y, [0, 1, 2])
 
 
@@ -464,7 +464,7 @@ def test_the_largest_integer_is_not_a_limit(name):
 
 def test_bounds_refuse_numbers_that_are_no_floats():
     for bound in (GTestBound(delta=HUGE), EC2Bound(margin=HUGE)):
-        with pytest.raises(ValueError, match="size of floats"):
+        with pytest.raises(ValueError, match="must fit into a float"):
             ConfidenceTreeClassifier(bound=bound).fit(X, Y)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...drift import BaseDetector, DriftState
-from ...drift._detector import Detector, OnlyPickled, read_detector, write_detector
+from ...drift._detector import Detector, PickleOnly, read_detector, write_detector
 from ...drift._registry import DETECTORS
 from ...tables._dictionaries import Dictionaries
 from ...tables._labels import unique_classes
@@ -279,7 +279,7 @@ def write_parts(state):
         kind = type(running).__name__
         written = write_detector(running)
         if type(written) is tuple and _kernel(kind, state) is not type(running):
-            written = OnlyPickled(running, DRIFT)
+            written = PickleOnly(running, DRIFT)
         state["_detector"] = (kind, written)
     return state
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ...tables._columns import write_date
+from ...tables._columns import format_date
 from ...tables._features import MISSING
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
@@ -778,7 +778,7 @@ def format_value(value, dates, feature, decimals):
     after it if these are more.
     """
     kind = None if dates is None else dates[feature]
-    text = None if kind is None else write_date(value, kind)
+    text = None if kind is None else format_date(value, kind)
     if text is not None:
         return text
     text = f"{value:.{decimals}g}"

@@ -46,7 +46,7 @@ cdef class Precheck:
         self.node = source.node
         self.is_entropy = type(criterion) is Entropy
         self.is_available = (
-            source.sketches and bound is not None and bound.waits_by_gain
+            source.sketches and bound is not None and bound.rejects_by_gain
             and type(criterion) in (Entropy, Gini) and K <= MAX_CLASSES
             and self.node.class_weight == NULL and not self.node.has_pool
             and not self.node.settings.multiway
