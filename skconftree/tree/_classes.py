@@ -148,6 +148,17 @@ class ConfidenceTreeClassifier(
         leaf must lower the impurity. Larger values prune more. A value above 0 replaces
         ``pruning="auto"`` by ``CostComplexityPruning(ccp_alpha)``; another `pruning` is
         then an error.
+    monotonic_cst : array-like of {-1, 0, 1}, dict of these by feature name, or None, \
+            default=None
+        `fit` only. Monotonicity constraints, as in scikit-learn: with the sign 1 of a
+        feature, the probability of ``classes_[1]`` never decreases if only this feature
+        increases; with -1 it never increases; 0 is no constraint, also for names that
+        are not in a dict. For numeric columns and two classes. A candidate split in the
+        wrong order cannot be selected, but counts as a candidate in the evidence. The
+        probabilities of up to 2,000 leaves are those in the right order that are
+        closest to the unconstrained ones; in larger trees they are clipped at bounds,
+        as in scikit-learn. Rows with a missing value are not compared with others. The
+        tree then has no `partial_fit`. See :ref:`monotonicity`.
     shrinkage : float or "auto", default="auto"
         `fit` only. How strongly `predict_proba` shrinks the probabilities of a leaf
         toward those of its ancestors (hierarchical shrinkage): from the root down, the
@@ -378,6 +389,7 @@ class ConfidenceTreeClassifier(
     max_bins: int | None = None
     pruning: str | BasePruning | None = "auto"
     ccp_alpha: float = 0.0
+    monotonic_cst: ArrayLike | dict[str, int] | None = None
     shrinkage: float | Literal["auto"] = "auto"
     lookahead: int | Literal["auto"] = "auto"
     categorical_features: ArrayLike | None = "from_dtype"

@@ -33,6 +33,7 @@ from ..utils._team import ThreadTeam, number_of_threads
 from ..utils._types import Method
 from ..utils._warnings import warn, warn_once_per_ensemble
 from ._model import TreeModel
+from ._monotonic import resolve_monotonic_cst
 from ._parameters import (
     Plan,
     draw_seed,
@@ -288,7 +289,13 @@ class TreeGrowth(NamedTuple):
         estimator, _, bound, criterion, defaults, pruning = self
         schema, total, n_rows = table.schema, table.total, len(table.y)
         settings = resolve_settings(
-            estimator, bound, criterion, schema, total, table.relative
+            estimator,
+            bound,
+            criterion,
+            schema,
+            total,
+            table.relative,
+            monotonic_cst=resolve_monotonic_cst(estimator, schema, table.classes),
         )
         lookahead, pruning = resolve_lookahead(
             estimator, defaults, pruning, settings, schema, total, n_rows
@@ -304,6 +311,7 @@ class TreeGrowth(NamedTuple):
             left_out,
             keeps_stops=True,
             merges=requested_pruning(estimator) == "auto" and pruning is not None,
+            isotonic=True,
         )
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)
         n_bins = 0
@@ -348,14 +356,20 @@ class TreeGrowth(NamedTuple):
             and bound.get_params()[bound.level_parameter]
             == type(bound)().get_params()[bound.level_parameter]
         ):
-            self._warn_of_cautious_bound(table, left_out, seed)
+            self._warn_of_cautious_bound(table, settings, left_out, seed)
         return model
 
-    def _warn_of_cautious_bound(self, table, left_out, seed):
+    def _warn_of_cautious_bound(self, table, settings, left_out, seed):
         """Warn that the rule finds no split where the default rule finds one."""
         stump = clone(self.estimator).set_params(max_depth=1)
         settings = resolve_settings(
-            stump, GTestBound(), "entropy", table.schema, table.total, table.relative
+            stump,
+            GTestBound(),
+            "entropy",
+            table.schema,
+            table.total,
+            table.relative,
+            monotonic_cst=settings.monotonic_cst,
         )
         plan = Plan(settings, None, 0.0, None, left_out)
         tree, _ = plan.grow(table.encode(settings), seed, lambda: table.rows)
@@ -389,6 +403,12 @@ def check_can_stream(estimator):
         raise AttributeError(
             f"The 'ccp_alpha' parameter of {type(estimator).__name__} must be 0 in "
             f"partial_fit, which never removes a split. Got {ccp_alpha!r} instead."
+        )
+    if estimator.monotonic_cst is not None:
+        raise AttributeError(
+            f"The 'monotonic_cst' parameter of {type(estimator).__name__} must be None "
+            "in partial_fit, which cannot keep the order. Got "
+            f"{estimator.monotonic_cst!r} instead."
         )
     bound = estimator.bound
     if isinstance(bound, str):
@@ -454,6 +474,8 @@ def make_stream_model(
 
 def needs_leaf_rows(estimator):
     """Whether the leaves of a fitted tree have to store statistics of its rows."""
+    if estimator.monotonic_cst is not None:  # the tree cannot learn further rows
+        return False
     return estimator.leaf_memory == "rows" or estimator.leaf_prediction in ("nb", "nba")
 
 

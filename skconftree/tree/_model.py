@@ -290,6 +290,8 @@ class TreeModel(Lockable):
                 "further. Call fit, or partial_fit of a new estimator."
             )
         tree = copy.copy(self._tree)
+        if tree.keeps_values:  # the constraint has been removed
+            tree._set_values(None)
         max_features = recipe.settings.max_features
         return TreeModel(
             self.schema,

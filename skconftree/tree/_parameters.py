@@ -34,6 +34,7 @@ from ..tables._growth_data import (
     resolve_max_features,
 )
 from ..utils._codec import NO_DEFAULT, merge_defaults
+from ._monotonic import constrain, make_isotonic
 from ._settings import MIN_CUT_ROWS, GrowthSettings
 from .batch._grow import Lookahead, grow
 from .pruning._base import BasePruning, TrainingRows
@@ -55,7 +56,6 @@ _ROUNDS = "There is no boosting here; ConfidenceForestClassifier has n_estimator
 _SMOOTH = "shrinkage regularizes the probabilities of small leaves"
 # Parameters of scikit-learn's trees and forests, and what replaces them.
 COUNTERPARTS = {
-    "monotonic_cst": "There are no monotonic constraints here",
     "interaction_cst": "There are no constraints on interactions here",
     "max_iter": _ROUNDS,
     "learning_rate": _ROUNDS,
@@ -250,6 +250,7 @@ PARAMETERS = {
     "max_bins": Parameter([Interval(Integral, 2, 255, closed="both"), None]),
     "pruning": Parameter([StrOptions({"auto", *PRUNINGS}), BasePruning, None]),
     "ccp_alpha": Parameter([Interval(Real, 0.0, LARGEST, closed="both")]),
+    "monotonic_cst": Parameter(["array-like", dict, None]),
     "shrinkage": Parameter(
         [Interval(Real, 0.0, LARGEST, closed="both"), StrOptions({"auto"})]
     ),
@@ -374,12 +375,17 @@ def resolve_settings(
     total=None,
     relative=False,
     *,
+    monotonic_cst=None,
     in_forest=False,
     rate=1.0,
 ):
     """Resolve growth parameters; those of streams only if there is no `total`."""
     growth = Growth(estimator, bound, schema, total, relative, in_forest, rate)
-    settings = {"criterion": criterion, "bound": bound}
+    settings = {
+        "criterion": criterion,
+        "bound": bound,
+        "monotonic_cst": monotonic_cst,
+    }
     resolvers = BATCH_RESOLVERS
     if total is None:
         resolvers = RESOLVERS
@@ -425,7 +431,8 @@ class Plan(NamedTuple):
     """How to grow a tree from a table; the features `left_out` are not used.
 
     If `keeps_stops`, the tree stores why its leaves are leaves. If `merges`, leaves of
-    splits without strong evidence that predict the same class are merged.
+    splits without strong evidence that predict the same class are merged. If
+    `isotonic`, the leaves get isotonic values if there are monotonicity constraints.
     """
 
     settings: GrowthSettings
@@ -435,6 +442,7 @@ class Plan(NamedTuple):
     left_out: np.ndarray | None = None
     keeps_stops: bool = False
     merges: bool = False
+    isotonic: bool = False
 
     @property
     def resolved(self):
@@ -463,8 +471,12 @@ class Plan(NamedTuple):
         rows = TrainingRows(rows, settings.criterion, settings.bound)
         pruned = prune(tree, self.pruning, rows)
         pruned._shrunk_by(self.shrinkage)
+        if settings.monotonic_cst is not None:
+            constrain(pruned, settings.monotonic_cst)
         if self.merges:
             pruned = merge_leaves(pruned)
+        if self.isotonic and settings.monotonic_cst is not None:
+            make_isotonic(pruned, settings.monotonic_cst)
         taken_back = np.count_nonzero(tree.n_children) - np.count_nonzero(
             pruned.n_children
         )

@@ -29,6 +29,7 @@ cpdef enum:
     PRUNED = 10
     MERGED = 11
     WAITING = 12
+    MONOTONIC_CST = 13
 
 
 cdef class GrowthSettings:
@@ -38,6 +39,7 @@ cdef class GrowthSettings:
     cdef readonly intp_t max_features           # per split
     cdef readonly bint random_cuts
     cdef readonly bint multiway                 # nominal splits have a branch per category
+    cdef readonly tuple monotonic_cst           # -1, 0 or 1 for each feature, or None
 
     # Sizes. A negative weight is minus a fraction of the total weight.
     cdef readonly intp_t max_depth

@@ -19,6 +19,7 @@ cdef dict DEFAULTS = {
     "max_features": None,
     "random_cuts": False,
     "multiway": False,
+    "monotonic_cst": None,
     "max_depth": None,
     "max_leaves": None,
     "min_samples_split": 2.0,
@@ -64,6 +65,7 @@ cdef class GrowthSettings:
         self.max_features = _limit(values, "max_features", 1)
         self.random_cuts = _flag(values, "random_cuts")
         self.multiway = _flag(values, "multiway")
+        self.monotonic_cst = _signs(values, "monotonic_cst")
         self.max_depth = _limit(values, "max_depth", 1)
         self.max_leaves = _limit(values, "max_leaves", 2)
         self.min_samples_split = _number(values, "min_samples_split", -1.0, INFINITY)
@@ -152,6 +154,15 @@ cdef str _choice(dict values, str name, tuple choices):
     value = values[name]
     if type(value) is not str or value not in choices:
         _raise_invalid(name, value, f"one of {choices}")
+    return value
+
+
+cdef tuple _signs(dict values, str name):
+    value = values[name]
+    if value is not None and not (
+        type(value) is tuple and all([type(sign) is int and -1 <= sign <= 1 for sign in value])
+    ):
+        _raise_invalid(name, value, "a tuple of -1, 0 or 1, or None")
     return value
 
 

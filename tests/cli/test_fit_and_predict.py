@@ -228,9 +228,9 @@ def test_settings_by_name(table, capsys):
     assert "max_depth=1" in out
     assert "splitter='random'" in out
     assert "Did you mean 'max_depth'?" in error(capsys, *argv, "--set", "max_dept=1")
-    theirs = error(capsys, *argv, "--set", "monotonic_cst=1")
-    assert "--set 'monotonic_cst=1'" in theirs
-    assert "no monotonic constraints" in theirs
+    theirs = error(capsys, *argv, "--set", "interaction_cst=1")
+    assert "--set 'interaction_cst=1'" in theirs
+    assert "no constraints on interactions" in theirs
     assert "Did you mean 'credible'?" in error(capsys, *argv, "--bound", "credibel")
     assert "Did you mean 'entropy'?" in error(capsys, *argv, "--criterion", "entropi")
 

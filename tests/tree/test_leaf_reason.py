@@ -83,6 +83,12 @@ def reasons(tree):
             "have no candidate split",
         ),
         (
+            "MONOTONIC_CST",
+            {"monotonic_cst": [-1]},
+            STEP,
+            "every candidate split violates monotonic_cst",
+        ),
+        (
             "REJECTED",
             {},
             NOISE,

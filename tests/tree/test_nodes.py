@@ -189,7 +189,7 @@ def test_damaged_competitors(damage):
             kind(*arguments).__setstate__(changed)
 
 
-@pytest.mark.parametrize(("field", "damage"), [("feature", 3), ("reason", 13)])
+@pytest.mark.parametrize(("field", "damage"), [("feature", 3), ("reason", 14)])
 def test_damaged_stops(field, damage):
     tree = make_model().fit(*FIT).tree_
     kind, arguments, state = tree.__reduce__()

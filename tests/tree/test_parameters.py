@@ -14,6 +14,7 @@ OTHER = {
     "fit": {
         "pruning": "c45",
         "ccp_alpha": 0.01,
+        "monotonic_cst": [1, -1, 0, 0, 0, 0, 0, 0],
         "shrinkage": 50.0,
         "lookahead": 3,
         "max_bins": 4,
@@ -22,7 +23,8 @@ OTHER = {
     "partial_fit": {"grace_period": 900, "max_bytes": 65536, "drift": "ddm"},
 }
 SAME_TREE = {"n_jobs"}  # for every value
-REFUSED = {"pruning", "ccp_alpha", "sample_weight_kind"}  # by the other method
+# by the other method
+REFUSED = {"pruning", "ccp_alpha", "monotonic_cst", "sample_weight_kind"}
 CASES = [
     (method, name, value) for method in OTHER for name, value in OTHER[method].items()
 ]

@@ -26,6 +26,7 @@ OTHER = {
     "max_features": 3,
     "random_cuts": True,
     "multiway": True,
+    "monotonic_cst": (1, 0, -1),
     "max_depth": 4,
     "max_leaves": 9,
     "min_samples_split": -0.1,
@@ -85,7 +86,7 @@ def test_settings_are_saved_as_plain_values(values):
     _, (saved,) = settings.__reduce__()
     assert type(saved) is dict
     for name, value in saved.items():
-        if name not in ("bound", "drift"):
+        if name not in ("bound", "drift", "monotonic_cst"):
             assert type(value) in (bool, int, float, str, type(None))
     for other in (pickle.loads(pickle.dumps(settings)), copy.deepcopy(settings)):
         assert pickle.dumps(other) == pickle.dumps(settings)
@@ -120,6 +121,9 @@ def test_settings_are_saved_as_plain_values(values):
         {"min_weight_fraction_leaf": 0.6},
         {"min_impurity_decrease": -1e-9},
         {"gaussian": "rows"},
+        {"monotonic_cst": [1, 0]},
+        {"monotonic_cst": (2,)},
+        {"monotonic_cst": (1.0,)},
         {"row_limit": 0},
         {"stored_rows": None},
         {"max_bins": 1},
@@ -195,7 +199,7 @@ def test_every_setting_has_one_origin():
         for name in [*parameter.settings, *parameter.stream_settings]
     ]
     # Of the statement that decides, and what no parameter changes.
-    others = ["criterion", "bound", "inherited", "max_bins"]
+    others = ["criterion", "bound", "inherited", "max_bins", "monotonic_cst"]
     assert sorted(made + others) == sorted(NAMES)
 
 

@@ -94,6 +94,12 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     ccp_alpha : float, default=0.0
         `fit` only. Cost-complexity pruning of each tree, as in
         :class:`~skconftree.ConfidenceTreeClassifier`. Larger values prune more.
+    monotonic_cst : array-like of {-1, 0, 1}, dict of these by feature name, or None, \
+            default=None
+        `fit` only. Sign by which the probability of ``classes_[1]`` may change if only
+        this feature increases, as in :class:`~skconftree.ConfidenceTreeClassifier`.
+        Every tree is monotone, with clipped probabilities, and so is the forest. It
+        then has no `partial_fit`.
     shrinkage : float or "auto", default=0.0
         `fit` only. Shrinkage of leaf probabilities toward those of the parent nodes in
         each tree, as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values
@@ -291,6 +297,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     max_bins: int | None = None
     pruning: str | BasePruning | None = None
     ccp_alpha: float = 0.0
+    monotonic_cst: ArrayLike | dict[str, int] | None = None
     shrinkage: float | Literal["auto"] = 0.0
     categorical_features: ArrayLike | None = "from_dtype"
     nominal_splits: Literal["auto", "binary", "multiway"] = "auto"

@@ -21,6 +21,7 @@ from ...tree._growth import (
     number_of_bins,
 )
 from ...tree._model import TreeModel
+from ...tree._monotonic import resolve_monotonic_cst
 from ...tree._parameters import (
     Plan,
     requested_pruning,
@@ -230,6 +231,7 @@ class ForestGrowth(NamedTuple):
         sampler, order, sample, total = _make_sampler(forest, table, seed)
         drawn = _drawn_rows(table, None if sampler is None else order)
         tables, plans = {}, []
+        monotonic_cst = resolve_monotonic_cst(forest, table.schema, table.classes)
         for template, (bound, criterion), pruning in zip(
             parameters, split_rules, prunings, strict=True
         ):
@@ -240,6 +242,7 @@ class ForestGrowth(NamedTuple):
                 table.schema,
                 total,
                 table.relative and sampler is None,
+                monotonic_cst=monotonic_cst,
                 in_forest=True,
             )
             with_pool = table.X_pool is not None and settings.uses_pool

@@ -1,6 +1,7 @@
 """Growth of a tree from a table, depth-first or best-first."""
 
 from libc.float cimport DBL_EPSILON
+from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
 from skconftree.tree.split._scan cimport sum_of
@@ -69,12 +70,14 @@ cdef class Builder:
     def build(
         self, Tree tree, const float64_t[::1] counts, intp_t n_labeled, float64_t pool,
         const float64_t[:, ::1] box, const int32_t[::1] features, intp_t depth=0,
+        float64_t low=-INFINITY, float64_t high=INFINITY,
     ):
         """Grow `tree`, which has no node yet, from the class weights of its root.
 
         Return the tree, or another one that replaces it. `pool` is the root's W and `box`
         its limits if W is a volume, else None. `features`, ascending, are searched. `depth`
-        is the depth of the root, if the tree will be joined below another one.
+        is the depth of the root, if the tree will be joined below another one, and `low` and
+        `high` are its bounds, see NodeRecord.
         """
         cdef intp_t d = self.splitter.node.n_features
         cdef Candidate candidate
@@ -94,6 +97,8 @@ cdef class Builder:
         root.n_features = features.shape[0]
         root.features = <int32_t*> self.arena.take(d, sizeof(int32_t))
         root.box = NULL
+        root.low = low
+        root.high = high
         for f in range(root.n_features):
             root.features[f] = features[f]
         if box is not None:
@@ -204,6 +209,7 @@ cdef class Builder:
             with gil:
                 self.tree.reserve(first + r)
         self._write_split(record.id, split)
+        _set_middle(self, split)
         self.starts[0] = 0
         for z in range(r):
             self.starts[z + 1] = self.starts[z] + children.rows[z]
@@ -258,6 +264,13 @@ cdef class Builder:
         record.depth = parent.record.depth + 1
         record.pool = self.child_pools[outcome]
         record.box = NULL
+        record.low = parent.record.low
+        record.high = parent.record.high
+        if self.sign != 0:
+            if outcome == (self.sign > 0):
+                record.low = self.middle
+            else:
+                record.high = self.middle
         child.trial_nodes = NULL
         _set_child_features(self, &parent.record, &child, outcome)
         if parent.record.box != NULL:
@@ -293,6 +306,20 @@ cdef class Builder:
         if self.best_first:
             _sift_up(self)
         return 0
+
+
+cdef void _set_middle(Builder builder, const Split* split) noexcept nogil:
+    # The bound between the children of a split on a constrained feature, as in scikit-learn.
+    cdef const float64_t* counts = split.children.counts
+    builder.sign = 0
+    if builder.splitter.node.signs == NULL or split.threshold == INFINITY:
+        return
+    builder.sign = builder.splitter.node.signs[split.feature]
+    if builder.sign != 0:
+        builder.middle = 0.5 * (
+            builder.splitter.node.probability(counts[0], counts[1])
+            + builder.splitter.node.probability(counts[2], counts[3])
+        )
 
 
 cdef void _record_stop(Builder builder, const Candidate* candidate) noexcept nogil:

@@ -86,6 +86,7 @@ class GrowBelow:
             node.box,
             node.features,
             node.depth,
+            *node.bounds,
         )
         self._kernels.append(kernels)
         return tree

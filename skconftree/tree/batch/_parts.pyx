@@ -282,7 +282,7 @@ class OpenNode(NamedTuple):
     """A node below which a tree is grown elsewhere, without its rows.
 
     `id_offset` is the difference between the ids of the nodes below it and those in a tree
-    of their own; random draws depend on it.
+    of their own; random draws depend on it. `bounds` are NodeRecord.low and high.
     """
 
     id: int
@@ -293,6 +293,7 @@ class OpenNode(NamedTuple):
     pool: float
     box: np.ndarray | None
     features: np.ndarray
+    bounds: tuple[float, float]
 
 
 # PartedSubtrees: the subtrees below small nodes of a tree whose rows are stored in parts.
@@ -371,7 +372,7 @@ cdef undivided_node(Builder builder, const Candidate* candidate):
     return OpenNode(
         id, tree.node_count - 1, candidate.record.depth,
         np.array(<float64_t[:K]> (tree.counts + id * K)), tree.n_node_samples[id],
-        candidate.record.pool, box, features,
+        candidate.record.pool, box, features, (candidate.record.low, candidate.record.high),
     )
 
 

@@ -36,6 +36,7 @@ from skconftree.tree.nodes._state import (
     STATE_VERSION,
     STOP_DTYPE,
     STOPS,
+    VALUES,
     BY_CHANCE_DTYPE,
     check_nodes,
     check_size,
@@ -167,6 +168,8 @@ cdef class Snapshot:
 
     cdef object values(self):
         # Predicted class probabilities of the nodes: proportions, shrunk if requested.
+        if VALUES in self.arrays:
+            return self.array(VALUES)
         if self.shrinkage == 0.0:
             return self.of_counts(proportions)
         result = self.counted.get("values")
@@ -227,6 +230,7 @@ cdef class NodeArrays:
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
         shrinkage=0.0, keep_costs=False, keep_competitors=False, keep_stops=False,
+        keep_values=False,
     ):
         check_size(n_features, n_classes)
         self.shrinkage = checked_shrinkage(shrinkage)
@@ -237,6 +241,7 @@ cdef class NodeArrays:
         self.keeps_costs = keep_costs
         self.keeps_competitors = keep_competitors
         self.keeps_stops = keep_stops
+        self.keeps_values = keep_values
         self._arrays = {}
         self.reserve(INITIAL_CAPACITY)
 
@@ -260,6 +265,8 @@ cdef class NodeArrays:
             shapes[COMPETITORS] = ((capacity // 2, MAX_STORED_COMPETITORS), COMPETITOR_DTYPE)
         if self.keeps_stops:
             shapes[STOPS] = ((capacity,), STOP_DTYPE)
+        if self.keeps_values:
+            shapes[VALUES] = ((capacity, self.n_classes), np.float64)
         return shapes
 
     cdef tuple _names(self):
@@ -269,7 +276,9 @@ cdef class NodeArrays:
             names += (COSTS,)
         if self.keeps_competitors:
             names += (COMPETITORS,)
-        return (*names, STOPS) if self.keeps_stops else names
+        if self.keeps_stops:
+            names += (STOPS,)
+        return (*names, VALUES) if self.keeps_values else names
 
     cdef intp_t _size(self, str name) except -1:
         # The number of used elements of an array.
@@ -337,7 +346,7 @@ cdef class NodeArrays:
         # Of any node.
         return (
             4 * sizeof(int32_t) + sizeof(intp_t)
-            + (self.n_classes + 1) * sizeof(float64_t)
+            + (self.n_classes * (1 + self.keeps_values) + 1) * sizeof(float64_t)
             + self.keeps_stops * sizeof(Stop)
         )
 
@@ -560,13 +569,13 @@ cdef class NodeArrays:
         cdef const float64_t[:, ::1] value
         cdef const float64_t[::1] class_weight = self.class_weight
         cdef intp_t c
-        if self.shrinkage > 0.0:
+        if self.shrinkage > 0.0 and not self.keeps_values:
             fill_shrunk(
                 self.counts, self.n_classes, self.parent, self.depth, self.shrinkage,
                 &class_weight[0], node, out,
             )
             return 0
-        value = self._take_snapshot(self._last_snapshot()).of_counts(proportions)
+        value = self._take_snapshot(self._last_snapshot()).values()
         for c in range(self.n_classes):
             out[c] = value[node, c]
         return 0
@@ -760,6 +769,7 @@ cdef class NodeTable(NodeArrays):
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
             self.shrinkage, self.keeps_costs, self.keeps_competitors, self.keeps_stops,
+            self.keeps_values,
         )
         cdef intp_t split = -1      # whose children were visited last
         cdef intp_t seen = 0
@@ -786,6 +796,8 @@ cdef class NodeTable(NodeArrays):
         tree.cut_to_size()
         if self.keeps_stops:
             tree._arrays[STOPS][:] = pruned_stops(self._arrays, n, left, leaf, reason)
+        if self.keeps_values:
+            tree._arrays[VALUES][:] = self._arrays[VALUES][left]
         return tree
 
     cdef void _copy_evidence(self, NodeTable tree, intp_t split) noexcept nogil:
@@ -819,6 +831,19 @@ cdef class NodeTable(NodeArrays):
         self.shrinkage = checked_shrinkage(shrinkage)
         self._store_snapshot(None)
 
+    def _set_values(self, values):
+        """Predict these class probabilities of the nodes, or None: those from counts.
+
+        The caller owns the tree.
+        """
+        cdef dict arrays = dict(self._arrays)
+        arrays.pop(VALUES, None)
+        if values is not None:
+            arrays[VALUES] = np.array(values)
+        self._set_arrays(arrays)
+        self.keeps_values = values is not None
+        self._store_snapshot(None)
+
     # A state has only bytes and numbers, so that equal states give equal pickles: pickles
     # also depend on which objects are identical.
 
@@ -831,9 +856,9 @@ cdef class NodeTable(NodeArrays):
             self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
             bool(self.keeps_evidence), self.shrinkage,
         )
-        if self.keeps_costs or self.keeps_competitors or self.keeps_stops:
-            arguments += (bool(self.keeps_costs), bool(self.keeps_competitors))
-        return (*arguments, True) if self.keeps_stops else arguments
+        options = (self.keeps_costs, self.keeps_competitors, self.keeps_stops, self.keeps_values)
+        n = 4 if options[3] else 3 if options[2] else 2 if options[0] or options[1] else 0
+        return arguments + tuple(map(bool, options[:n]))
 
     def __getstate__(self):
         cdef dict snapshot = self._snapshot().all_arrays()

@@ -39,6 +39,8 @@ class LeafReason(IntEnum):
         the same class.
     WAITING
         The tree is trained incrementally and may split the node after more rows.
+    MONOTONIC_CST
+        Every candidate split violates `monotonic_cst`.
 
     See Also
     --------
@@ -68,6 +70,7 @@ class LeafReason(IntEnum):
     PRUNED = _settings.PRUNED
     MERGED = _settings.MERGED
     WAITING = _settings.WAITING
+    MONOTONIC_CST = _settings.MONOTONIC_CST
 
 
 EVIDENCE_DTYPE = np.dtype(
@@ -132,7 +135,8 @@ STATE_VERSION = 7
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
 COSTS = "costs"  # after these, if the table has it; one element per split
 COMPETITORS = "competitors"  # after it, likewise
-STOPS = "stops"  # last, likewise; one element per node
+STOPS = "stops"  # likewise; one element per node
+VALUES = "values"  # last, likewise
 OF_SPLITS = ("evidence", COSTS, COMPETITORS)
 LEAF = -2  # as a feature
 STRONG = -2.0  # logarithms to base 10 of what is expected by chance are strong below it
@@ -206,7 +210,7 @@ def check_nodes(arrays, n_features):
     """Raise ValueError unless the arrays of nodes are valid, except for splits."""
     count = len(arrays["parent"])
     n_splits = np.count_nonzero(arrays["n_children"])
-    for name in (*NODE_ARRAYS, COSTS, COMPETITORS, STOPS):
+    for name in (*NODE_ARRAYS, COSTS, COMPETITORS, STOPS, VALUES):
         if name not in arrays:
             continue
         size = n_splits if name in OF_SPLITS else count
@@ -219,6 +223,7 @@ def check_nodes(arrays, n_features):
         (COSTS, _names_features(arrays.get(COSTS), n_features)),
         (COMPETITORS, _names_features(arrays.get(COMPETITORS), n_features, "feature")),
         (STOPS, _are_stops(arrays.get(STOPS), n_features)),
+        (VALUES, _are_probabilities(arrays.get(VALUES))),
     ):
         if not is_valid:
             raise corrupt_state("tree", repr(name))
@@ -227,6 +232,12 @@ def check_nodes(arrays, n_features):
 def _are_counts(counts, limit):
     # Sums of counts must be valid counts, too.
     return bool(((counts >= 0) & (counts < limit / len(counts))).all())
+
+
+def _are_probabilities(values):
+    if values is None:
+        return True
+    return bool((values >= 0.0).all() and np.allclose(values.sum(axis=1), 1.0))
 
 
 def _are_stops(stops, n_features):

@@ -120,6 +120,7 @@ cdef class Tree(NodeTable):
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
         shrinkage=0.0, keep_costs=False, keep_competitors=False, keep_stops=False,
+        keep_values=False,
     ):
         # the base class has allocated its arrays
         self._set_arrays(self._arrays | {

@@ -69,7 +69,7 @@ def merge_leaves(Tree tree):
     merged = np.zeros(tree.node_count, dtype=np.bool_)
     leaf = merged.view(np.uint8)
     labels = np.full(tree.node_count, -1, dtype=np.int32)   # -1: unknown
-    if tree.shrinkage == 0.0:
+    if tree.shrinkage == 0.0 or tree.keeps_values:
         labels[:] = (<object> tree).proba.argmax(axis=1)
     label = labels
     # children have larger ids than their parent, and splits are in their order
@@ -88,8 +88,8 @@ def merge_leaves(Tree tree):
                 label[sibling] = _largest(value)
             if label[sibling] != label[child]:
                 break
-        else:
-            leaf[node] = True
+        else:       # bounds of `monotonic_cst` may change the class of the merged leaf
+            leaf[node] = not tree.keeps_values or label[node] == label[child]
     return tree._pruned(merged, LeafReason.MERGED) if merged.any() else tree
 
 

@@ -586,6 +586,7 @@ REASONS = {
     "less than min_impurity_decrease requires",
     LeafReason.MAX_LEAF_NODES: "max_leaf_nodes is reached",
     LeafReason.NO_CANDIDATE: "its rows have no candidate split",
+    LeafReason.MONOTONIC_CST: "every candidate split violates monotonic_cst",
     LeafReason.WAITING: "it waits for more rows",
 }
 

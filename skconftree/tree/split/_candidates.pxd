@@ -100,6 +100,11 @@ cdef class CategorySets:
 # is emitted between the two walks. If only unlabeled rows miss a value, they go to the larger
 # child. A source that cannot distinguish them has them on the right of every candidate.
 #
+# Monotonicity constraints. A candidate of a constrained feature is excluded if the probabilities
+# of the second class in its children are in the wrong order or outside the bounds of the node.
+# It cannot be selected, but it counts, so that the number of candidates does not depend on the
+# labels. The candidate "is the value missing?" does not compare values and is not constrained.
+#
 # Random cuts. A feature has one candidate: a random cut between its extreme values, or one
 # of the cuts that the source has stored, and a random side for rows without a value.
 
@@ -119,6 +124,7 @@ cdef class CandidateSplits(Scan):
 
     cdef intp_t feature             # being walked
     cdef bint nominal
+    cdef intp_t sign                # of its monotonicity constraint, 0 = none
     cdef MissingRows missing
     cdef ValueCounts values
 

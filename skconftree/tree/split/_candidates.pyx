@@ -340,7 +340,11 @@ cdef class CandidateSplits(Scan):
         self.missing_left = False
         self.positions = NULL
         self.nominal = self.is_nominal(feature)
-        self.prunes = self.reader.prunes and not (self.node.has_min_weight or self.node.by_volume)
+        self.sign = 0 if self.node.signs == NULL else self.node.signs[feature]
+        self.excludes = self.sign != 0
+        self.prunes = self.reader.prunes and not (
+            self.node.has_min_weight or self.node.by_volume or self.excludes
+        )
         if self.nominal:
             return _walk_sets(self, feature)
         if self.random_cuts:
@@ -361,6 +365,8 @@ cdef class CandidateSplits(Scan):
             size = _drop_small_children(self, size)
         if size == 0:
             return
+        if self.excludes:
+            _exclude(self, size)
         if self.node.by_volume and not self.nominal:
             cut.missing_left = self.missing_left
             for i in range(size):
@@ -559,6 +565,27 @@ cdef intp_t _drop_small_children(CandidateSplits candidates, intp_t size) noexce
         candidates.position[n_retained] = candidates.position[i]
         n_retained += 1
     return n_retained
+
+
+cdef void _exclude(CandidateSplits candidates, intp_t size) noexcept nogil:
+    # Mark the candidates that violate the constraint of the feature.
+    cdef const float64_t* counts = candidates.node.counts
+    cdef float64_t low = candidates.node.record.low
+    cdef float64_t high = candidates.node.record.high
+    cdef intp_t end = -1
+    cdef const float64_t* left
+    cdef float64_t p, q         # of the left child, and of the right one
+    cdef intp_t i
+    if not candidates.missing_left:
+        end = candidates.source.end_position(candidates.feature)
+    for i in range(size):
+        left = candidates.left + 2 * i
+        p = candidates.node.probability(left[0], left[1])
+        q = candidates.node.probability(counts[0] - left[0], counts[1] - left[1])
+        candidates.excluded[i] = candidates.position[i] != end and (
+            candidates.sign * (p - q) > 0.0
+            or p < low or p > high or q < low or q > high
+        )
 
 
 cdef bint _has_small_child(CandidateSplits candidates) noexcept nogil:

@@ -10,7 +10,7 @@ from skconftree.bounds._contract cimport NodeStats
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint64_t
+from skconftree.utils._typedefs cimport float64_t, int8_t, int32_t, intp_t, uint64_t
 
 
 cdef struct NodeRecord:
@@ -23,6 +23,8 @@ cdef struct NodeRecord:
     int32_t* features       # features not known to be constant; owned
     intp_t n_features
     float64_t* box          # [n_features of X, 2] limits, only if W is a volume; owned
+    float64_t low           # bounds of the probability of the second class, which splits on
+    float64_t high          # constrained features above the node have set; unset without
 
 
 cdef class RootStats:
@@ -65,6 +67,7 @@ cdef class ExaminedNode:
     cdef const float64_t* class_weight  # [n_classes], or NULL
     cdef bint rescales          # bound and criterion have different scales
     cdef bint excludes_repeats  # repeats do not count as evidence
+    cdef int8_t* signs          # [n_features] of GrowthSettings.monotonic_cst; NULL if None
     cdef Arena arena
 
     cdef NodeRecord* record
@@ -89,3 +92,9 @@ cdef class ExaminedNode:
     cdef void scale_children(self, const Children* children) noexcept nogil
     cdef float64_t sum_reweighted(self, const float64_t* counts, float64_t n) noexcept nogil
     cdef bint is_small(self, const float64_t* counts) noexcept nogil
+    # Probability of the second of two classes.
+    cdef inline float64_t probability(self, float64_t first, float64_t second) noexcept nogil:
+        if self.class_weight != NULL:
+            first *= self.class_weight[0]
+            second *= self.class_weight[1]
+        return second / (first + second)

@@ -41,6 +41,7 @@ cdef class ExaminedNode:
     """A node and its class counts on the scales of criterion and bound."""
 
     def __init__(self, GrowthSettings settings not None, RootStats root not None):
+        cdef intp_t f
         self.settings = settings
         self.root = root
         self.n_features = root.n_features
@@ -64,6 +65,12 @@ cdef class ExaminedNode:
         )
         self.arena = Arena()
         self.scales = <float64_t*> self.arena.take_zeros(2 * self.n_classes, sizeof(float64_t))
+        if settings.monotonic_cst is not None:
+            if len(settings.monotonic_cst) != self.n_features or self.n_classes != 2:
+                raise ValueError("monotonic_cst must have a sign per feature, and y two classes.")
+            self.signs = <int8_t*> self.arena.take(self.n_features, sizeof(int8_t))
+            for f in range(self.n_features):
+                self.signs[f] = settings.monotonic_cst[f]
 
     cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         cdef intp_t K = self.n_classes

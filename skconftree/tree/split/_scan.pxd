@@ -6,7 +6,7 @@ from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._split cimport Children
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint32_t,
+    float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint32_t, uint8_t,
 )
 
 # Scan: walks over one feature of one node in ascending order and emits its candidate splits
@@ -71,6 +71,8 @@ cdef class Scan:
     cdef float64_t* phi_left        # [BLOCK + 1]
     cdef float64_t* phi_right       # [BLOCK + 1]
     cdef intp_t* position           # [BLOCK + 1]
+    cdef bint excludes              # some candidates of the block cannot be selected:
+    cdef uint8_t* excluded          # [BLOCK + 1] which ones; they are counted nevertheless
     cdef intp_t size                # candidates emitted since the last block
     cdef intp_t n_emitted           # candidates of earlier blocks of the walk
     cdef float64_t* running         # [n_classes] counts of the rows walked so far

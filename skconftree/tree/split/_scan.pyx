@@ -36,6 +36,7 @@ cdef class Scan:
         self.phi_left = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
         self.phi_right = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
         self.position = <intp_t*> self.arrays.take_zeros(capacity, sizeof(intp_t))
+        self.excluded = <uint8_t*> self.arrays.take_zeros(capacity, sizeof(uint8_t))
         self.running = <float64_t*> self.arrays.take_zeros(K, sizeof(float64_t))
         self.int_counts = <int64_t*> self.arrays.take_zeros(2 * K, sizeof(int64_t))
 

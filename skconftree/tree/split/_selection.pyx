@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from skconftree.criteria._criterion cimport outcome_entropy
 from skconftree.criteria._score cimport NodeStats, sum_of
+from skconftree.tree._settings cimport MONOTONIC_CST
 from skconftree.tree.split._scan cimport BLOCK
 from skconftree.tree.split._split cimport Children, precedes
 
@@ -129,6 +130,10 @@ cdef class Selection(CandidateReader):
             for i in range(scan.block.size):
                 self.node.scale_pair(scan.left + i * K, self.pair)
                 self.out[i] = self.bound_score.outcomes(self.pair, 2)
+        if scan.excludes:
+            for i in range(scan.block.size):
+                if scan.excluded[i]:
+                    self.out[i] = INFINITY
 
 
 cdef const float64_t* _additive_phi(Selection selection, Score score):
@@ -335,6 +340,8 @@ cdef void _rank_features(
         for j in range(n_visited):
             selection._compare(visited[j], candidates)
     split.feature = selection.first.feature
+    if split.feature < 0 and selection.node.signs != NULL:
+        split.reason = MONOTONIC_CST
     split.cut = selection.first.cut
     split.evidence.score = selection.first.score / selection.node.reweighted.n
     split.evidence.runner_up_score = selection.competitors[0].score / selection.node.reweighted.n
@@ -533,6 +540,8 @@ cdef class Challengers(Selection):
         cdef intp_t j, feature, n = 0
         self.interval.node_begin(&self.node.stats)
         _find_smallest_floors(self, visited, n_visited)
+        if self.floors[0].feature < 0 and self.node.signs != NULL:
+            split.reason = MONOTONIC_CST
         self.incumbent = self.interval.limit
         self.incumbent_feature = -1
         self.incumbent_cut.position = -1

@@ -49,7 +49,7 @@ cdef class Precheck:
             source.sketches and bound is not None and bound.rejects_by_gain
             and type(criterion) in (Entropy, Gini) and K <= MAX_CLASSES
             and self.node.class_weight == NULL and not self.node.has_pool
-            and not self.node.settings.multiway
+            and not self.node.settings.multiway and self.node.signs == NULL
         )
         self.arena = Arena()
         self.left = <float32_t*> self.arena.take_zeros(LANES * K, sizeof(float32_t))
