@@ -30,8 +30,8 @@ tables of its own PiTree also takes "all" of the training set, and chooses among
 values near 1 as well. A tree from nothing always takes "all": its first rows are of too
 few classes to make sense of "present".
 
-Every value is also judged on the test rows: what a fixed gamma would have given, and
-whether any of them reaches the published figure.
+On tables of the folder every value is also judged on the test rows: what a fixed gamma
+would have given, and whether any of them reaches the published figure.
 
 ``--seeds`` repeats all with other folds, of which the paper has one division; the
 tables then show means over repetitions, and the paired tests take the folds of the
@@ -179,8 +179,8 @@ def tune(method, X, y, is_nominal, labels, values, classes, first, options):
     return np.mean(found, axis=0)
 
 
-def study(method, X, y, is_nominal, options, beginning, classes):
-    """Cross-validate one method on one table.
+def study(method, X, y, is_nominal, options, beginning, classes, every=True):
+    """Cross-validate one method on one table; only the chosen value unless `every`.
 
     Returns
     -------
@@ -194,7 +194,11 @@ def study(method, X, y, is_nominal, options, beginning, classes):
     rng = np.random.default_rng(options.seed)
     values = [None]
     if METHODS[method][1] is not None:
-        values = [v for v in VALUES if method != "C4.5" or v <= C45_LARGEST]
+        values = [
+            v
+            for v in VALUES
+            if (method != "C4.5" or v <= C45_LARGEST) and (every or v not in LAX)
+        ]
     found = {"values": values, "inner": [], "accuracy": [], "leaves": []}
     outer = StratifiedKFold(options.folds, shuffle=True, random_state=options.seed)
     for train, test in outer.split(X, y):
@@ -211,6 +215,7 @@ def study(method, X, y, is_nominal, options, beginning, classes):
             inner = tune(
                 method, *given, is_nominal, labels, values, classes, first, options
             )
+        chosen = best_of(np.array([inner]))[0]
         scores = [
             judged(
                 method,
@@ -218,13 +223,21 @@ def study(method, X, y, is_nominal, options, beginning, classes):
                 (X[test], y[test]),
                 *(is_nominal, labels, value, classes, first),
             )
-            for value in values
+            if every or i == chosen
+            else (np.nan, 0)
+            for i, value in enumerate(values)
         ]
         found["inner"].append([float(score) for score in inner])
         found["accuracy"].append([score[0] for score in scores])
         found["leaves"].append([score[1] for score in scores])
     found["seconds"] = time.process_time() - start
     return found
+
+
+def best_of(inner):
+    """Place of the best value in each fold; the last of equals, which is smallest."""
+    near = inner >= inner.max(axis=1, keepdims=True) - 1e-9
+    return near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
 
 
 def choose(found, lax=False):
@@ -236,9 +249,7 @@ def choose(found, lax=False):
         ``accuracy``, ``leaves`` and ``value``, one entry a fold.
     """
     allowed = [lax or value not in LAX for value in found["values"]]
-    inner = np.where(allowed, found["inner"], -1.0)
-    near = inner >= inner.max(axis=1, keepdims=True) - 1e-9
-    best = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
+    best = best_of(np.where(allowed, found["inner"], -1.0))
     folds = np.arange(len(best))
     return {
         "accuracy": np.array(found["accuracy"])[folds, best],
@@ -269,7 +280,10 @@ def collect(name, folder, options):
         if beginning:
             key += f", {beginning:g}"
         if key not in known:
-            known[key] = study(method, X, y, is_nominal, options, beginning, classes)
+            known[key] = study(
+                *(method, X, y, is_nominal, options, beginning, classes),
+                every=folder is not None,
+            )
             if path is not None:
                 path.write_text(json.dumps(known))
         return known[key]
