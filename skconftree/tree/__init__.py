@@ -1,4 +1,4 @@
-"""Confidence trees and the compiled machinery that grows them."""
+"""Decision trees that report the evidence for each split, and their growth."""
 
 from ._classes import ConfidenceTreeClassifier
 from ._distill import distill

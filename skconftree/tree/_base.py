@@ -1,4 +1,7 @@
-"""Methods that tree and forest estimators share: reading, explaining, row indices."""
+"""Methods that tree and forest estimators share: reading, explaining, row indices.
+
+A bound is the split rule of a tree, see `skconftree.bounds`.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +40,13 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
     categories_ = fitted(
         "schema.categories", "Categories of the nominal columns.", changes=True
     )
-    n_drifts_ = fitted("n_drifts", "Number of drifts found.", changes=True)
-    drifts_ = fitted("drifts", "Drifts found, in the order of the rows.", changes=True)
+    n_drifts_ = fitted("n_drifts", "Number of detected drifts.", changes=True)
+    drifts_ = fitted("drifts", "Detected drifts, in the order of rows.", changes=True)
     n_bytes_ = fitted(
-        "n_bytes", "Bytes of trees and the memories of their leaves.", changes=True
+        "n_bytes", "Bytes of trees and the statistics of their leaves.", changes=True
     )
     n_inactive_leaves_ = fitted(
-        "n_inactive_leaves", "Leaves that max_bytes has switched off.", changes=True
+        "n_inactive_leaves", "Leaves without statistics due to max_bytes.", changes=True
     )
 
     def _validate_params(self):

@@ -126,17 +126,17 @@ class ConfidenceTreeClassifier(
 
         The `confidence` of an object, or `ccp_alpha`, is its strength:
 
-        ===================  ========================================  ========  ====
-        `pruning`            meaning of its strength                   range     own
-        ===================  ========================================  ========  ====
+        ===================  ========================================  ========  =======
+        `pruning`            meaning of its strength                   range     default
+        ===================  ========================================  ========  =======
         ``pessimistic``      error of the limit; smaller prunes more   (0, 1)    0.25
         ``c45``              the same, C4.5's confidence factor        (0, 0.5]  0.25
         ``possibilistic``    error of the limits; smaller prunes more  (0, 1)    0.05
         ``chi2``             largest p-value; smaller prunes more      (0, 1)    0.05
-        ``ec2``              least confidence; larger prunes more      [0, 1]    0.5
-        ``cost_complexity``  impurity that a leaf must earn; larger    [0, inf)  0.0
-                             prunes more, 0 not at all
-        ===================  ========================================  ========  ====
+        ``ec2``              minimum confidence; larger prunes more    [0, 1]    0.5
+        ``cost_complexity``  minimum decrease of impurity per leaf;    [0, inf)  0.0
+                             larger prunes more, 0 does not prune
+        ===================  ========================================  ========  =======
 
         A name is the object with its default strength, and ``"auto"`` is what the bound
         recommends: for ``bound="gtest"`` ``PessimisticPruning(0.02)`` with look-ahead,
@@ -425,8 +425,7 @@ class ConfidenceTreeClassifier(
 
     @learns
     def _predict_as(self, *distilled):
-        # Keep the splits; replace the counts by predictions of a classifier, see
-        # `distill`.
+        # Replace the counts by predictions of a classifier, see `distill`.
         self._model = self._model.distilled(*distilled)
 
     @available_if(check_can_stream)

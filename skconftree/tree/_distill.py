@@ -1,4 +1,7 @@
-"""Distillation: a tree fitted to the predictions of another classifier."""
+"""Distillation: a tree fitted to the predictions of another classifier.
+
+The tree is trained on real rows, those that the user passes, and on synthetic rows.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from .reading._evidence import format_rows
 
 
 def real_competitors(tree, rows, codes, weight, n_real):
-    """Compare the split of each node with the best split on its runner-up feature.
+    """Compare the split of each node with its runner-up, the best of another feature.
 
     All rows are used to select splits, as in training; only the real rows, the first
     `n_real`, are used to test whether the gains differ. Returns for each node the
@@ -210,8 +213,8 @@ def _neighbors(coordinates, sampled, rng):
     return neighbors[inverse, rng.randint(n, size=len(sampled))]
 
 
-LEAST_LEAVES = 16  # minimum of the default `max_leaf_nodes`
-FEW = 50  # rows
+MIN_DEFAULT_LEAVES = 16  # minimum of the default `max_leaf_nodes`
+MIN_REAL_ROWS = 50  # with fewer, there is a warning
 PRIOR = 20  # weight, in real rows, of the mean of all rows of a leaf
 
 
@@ -335,11 +338,11 @@ def distill(
             classes[proba[default_rows].argmax(axis=1)],
             sample_weight=weights[default_rows],
         )
-        max_leaf_nodes = max(LEAST_LEAVES, default.get_n_leaves())
+        max_leaf_nodes = max(MIN_DEFAULT_LEAVES, default.get_n_leaves())
     n_real = len(sampled)
     n_synthetic = 0 if n_rows is None else n_rows - n_real
     if n_synthetic and can_make_synthetic_rows(X):
-        if n_real < FEW:
+        if n_real < MIN_REAL_ROWS:
             warn(
                 f"X has only {format_rows(n_real)} to synthesize {n_synthetic} others "
                 "from. Pass more rows, which need no labels, or n_rows=None."
@@ -392,14 +395,14 @@ def _check_classifier(classifier):
 
 
 def _check_sizes(max_leaf_nodes, n_rows, classes):
-    for name, value, least, why in (
+    for name, value, minimum, why in (
         ("max_leaf_nodes", max_leaf_nodes, 2, ""),
         ("n_rows", n_rows, len(classes), ", the number of classes"),
     ):
-        if value is not None and not (is_count(value) and value >= least):
+        if value is not None and not (is_count(value) and value >= minimum):
             raise InvalidParameterError(
                 f"The {name!r} parameter of distill must be None or an int of at least "
-                f"{least}{why}. Got {value!r} instead."
+                f"{minimum}{why}. Got {value!r} instead."
             )
 
 

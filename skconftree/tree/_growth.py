@@ -1,4 +1,8 @@
-"""Build models from the arguments of `fit` and `partial_fit`."""
+"""Build models from the arguments of `fit` and `partial_fit`.
+
+A bound is the split rule of a tree. A recipe (stream/_state.py) has the arguments from
+which an incrementally trained tree is made.
+"""
 
 from functools import wraps
 from itertools import compress
@@ -249,7 +253,7 @@ def team_for(table, n_jobs, lookahead):
     min_values = MIN_THREAD_VALUES if lookahead is None else MIN_THREAD_VALUES_LOOKAHEAD
     n_values = len(table.y) * table.schema.n_features
     is_too_small = n_values < min_values or table.is_sparse
-    if is_too_small and n_jobs != 0:  # which is an error; to ask joblib takes a while
+    if is_too_small and n_jobs != 0:  # joblib, which raises an error for 0, is slow
         return None
     n_threads = number_of_threads(n_jobs)
     return None if n_threads == 1 else ThreadTeam(n_threads)
@@ -319,7 +323,7 @@ class TreeGrowth(NamedTuple):
             n_bins = number_of_bins(table, settings, estimator.max_bins)
         thread_team = team_for(table, estimator.n_jobs, lookahead)
         data = table.encode(settings, n_bins, thread_team)
-        tree, taken_back = plan.grow(
+        tree, n_pruned = plan.grow(
             data,
             seed,
             lambda: table.rows,
@@ -336,7 +340,7 @@ class TreeGrowth(NamedTuple):
         model = TreeModel(
             schema,
             table.classes,
-            plan.resolved._replace(taken_back=taken_back),
+            plan.resolved._replace(taken_back=n_pruned),
             tree,
             n_rows,
             grower=grower,
@@ -360,7 +364,7 @@ class TreeGrowth(NamedTuple):
         return model
 
     def _warn_of_cautious_bound(self, table, settings, left_out, seed):
-        """Warn that the rule finds no split where the default rule finds one."""
+        """Warn that the bound accepts no split where the default bound accepts one."""
         stump = clone(self.estimator).set_params(max_depth=1)
         settings = resolve_settings(
             stump,
@@ -392,8 +396,9 @@ def check_can_stream(estimator):
             f"None in partial_fit, which never removes a split. Got "
             f"{estimator.pruning!r} instead."
         )
-    # An invalid ccp_alpha is named by partial_fit. Its default is recognized without
-    # isinstance(ccp_alpha, Real), which is slow: this runs for each row of a stream.
+    # partial_fit raises the error of an invalid ccp_alpha. Its default is recognized
+    # without isinstance(ccp_alpha, Real), which is slow: this runs for each row of a
+    # stream.
     ccp_alpha = estimator.ccp_alpha
     if (
         (type(ccp_alpha) is not float or ccp_alpha != 0.0)
@@ -446,9 +451,10 @@ def make_stream_model(
 ):
     """Make the model of a tree that learns row by row.
 
-    `split_rule` is the result of `resolve_split_rule` for a new tree; a tree that
-    continues growing has its own. In a forest, leaves draw their features once, and a
-    tree learns each row `rate` times on average.
+    `call` has the arguments of `partial_fit`, a `Call`. `split_rule` is the result of
+    `resolve_split_rule` for a new tree; a tree that continues growing has its own. In a
+    forest, leaves draw their features once, and a tree learns each row `rate` times on
+    average.
     """
     if model is None:
         bound, criterion = split_rule

@@ -1,4 +1,8 @@
-"""The model behind a tree estimator: the tree, its state and its predictions."""
+"""The model behind a tree estimator: the tree, its state and its predictions.
+
+A grower (stream/_grower.pyx) trains the tree incrementally, from a recipe with its
+arguments. A bound is the split rule of a tree.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from ._parameters import Resolved, read_resolved
 from .nodes._derived import read_nodes, with_counts_of_rows, write_nodes
 from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
-from .stream._make_grower import kind_of, make_grower, start_grower
+from .stream._make_grower import grower_class, make_grower, start_grower
 
 # Parts of a state, with the defaults of those that were added later.
 PARTS = dict.fromkeys(
@@ -41,7 +45,7 @@ def read_parts(state, owner, shared=None):
         recipe = grower[0]
         settings = recipe.get("settings")
         drift = settings.get("drift") if isinstance(settings, dict) else None
-        grower = kind_of(drift).read(tree, *grower)
+        grower = grower_class(drift).read(tree, *grower)
     if shared is None:
         shared = read_columns(state, owner)
     return state | shared | {"tree": tree, "grower": grower, "resolved": resolved}
@@ -110,8 +114,8 @@ class TreeModel(Lockable):
     `partial_fit` changes a model in place, through its grower, which then owns the
     tree.
 
-    The tree was grown from `n_rows_before` rows. If it `waits`, naive Bayes is used
-    only after it was evaluated on further rows. `honest_counts` are of held-out rows.
+    The tree was grown from `n_rows_before` rows. If it `waits`, leaves use naive Bayes
+    only after `partial_fit` with further rows. `honest_counts` are of held-out rows.
     The model uses the lock of its `owner`. A distilled tree has a `fidelity`: its
     agreement with the classifier.
     """
@@ -196,7 +200,7 @@ class TreeModel(Lockable):
         return [Drift(before + row, node, name) for row, node in grower.drifts]
 
     @property
-    @reads  # in a forest whose trees learn one after the other, nobody else locks
+    @reads  # a forest that trains its trees one after another does not lock them
     def n_bytes(self):
         """Bytes of the tree and of the statistics of its leaves."""
         n_bytes = (self._tree if self.grower is None else self.grower).n_bytes
@@ -252,7 +256,7 @@ class TreeModel(Lockable):
         return in_blocks(lambda block: grower.predict_proba(block, finite), rows.X)
 
     def best(self, rows):
-        """Most probable class of each row, the first of equal ones."""
+        """Most probable class of each row, the first in case of ties."""
         tree = self._tree
         if self.grower is not None:
             if self.predicts_by_bayes:

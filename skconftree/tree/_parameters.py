@@ -1,6 +1,7 @@
 """Parameters of trees and forests: valid values, and the settings they imply.
 
-Combinations of parameters are validated where they are resolved (`resolve_*`).
+Combinations of parameters are validated where they are resolved (`resolve_*`). A bound
+is the split rule of a tree, see `skconftree.bounds`.
 """
 
 import math
@@ -44,17 +45,21 @@ from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
 MIN_BYTES = 65536  # smallest `max_bytes`
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
-AUTO_VALUES = 8192  # of a leaf with memory "auto", within these limits of rows:
+# A growing leaf is a leaf of a tree trained by `partial_fit`. With leaf_memory="auto"
+# it stores up to AUTO_VALUES values, within the limits AUTO_ROWS of rows. All leaves
+# together store up to AUTO_STORED_VALUES values of rows in addition to counts.
+AUTO_VALUES = 8192
 AUTO_ROWS = (128, 512)
-AUTO_STORED_VALUES = 2**20  # of all leaves, in rows stored in addition to counts
-AUTO_GRACE_LIMIT = 100.0  # largest automatic grace period; at the start of a stream,
-AUTO_GRACE = 50.0  # if inherited rows are evidence, for a single tree
-AUTO_GRACE_IN_FOREST = 25.0  # and for a tree of a forest, which averages errors out
-AUTO_ROOT_GRACE = 60.0  # but near the root, where splits affect most rows
+AUTO_STORED_VALUES = 2**20
+# The grace period is the weight of rows between split attempts of a leaf.
+AUTO_GRACE_LIMIT = 100.0  # largest "auto"; less at first if inherited rows count:
+AUTO_GRACE = 50.0  # for a single tree,
+AUTO_GRACE_IN_FOREST = 25.0  # for a tree of a forest, which averages errors, and
+AUTO_ROOT_GRACE = 60.0  # near the root of such a tree, where splits affect most rows
 
 _ROUNDS = "There is no boosting here; ConfidenceForestClassifier has n_estimators"
 _SMOOTH = "shrinkage regularizes the probabilities of small leaves"
-# Parameters of scikit-learn's trees and forests, and what replaces them.
+# Parameters of scikit-learn's trees and forests, and hints what to use instead.
 COUNTERPARTS = {
     "interaction_cst": "There are no constraints on interactions here",
     "max_iter": _ROUNDS,
@@ -197,8 +202,8 @@ def _root_grace(value, growth):
 
 def _drift(value, growth):
     if value == "auto":  # of a forest
-        weighs = growth.bound is not None and growth.bound.uses_pool
-        repairs = growth.total is None and not (growth.is_limited or weighs)
+        uses_pool = growth.bound is not None and growth.bound.uses_pool
+        repairs = growth.total is None and not (growth.is_limited or uses_pool)
         value = "local" if repairs else None
     return None if value is None else resolve_detector(value)
 
@@ -424,11 +429,11 @@ class Grown(NamedTuple):
     """A tree, and the number of its splits that pruning removed."""
 
     tree: object
-    taken_back: int
+    n_pruned: int
 
 
 class Plan(NamedTuple):
-    """How to grow a tree from a table; the features `left_out` are not used.
+    """Settings to grow and prune a tree; the features `left_out` are not used.
 
     If `keeps_stops`, the tree stores why its leaves are leaves. If `merges`, leaves of
     splits without strong evidence that predict the same class are merged. If
@@ -477,10 +482,10 @@ class Plan(NamedTuple):
             pruned = merge_leaves(pruned)
         if self.isotonic and settings.monotonic_cst is not None:
             make_isotonic(pruned, settings.monotonic_cst)
-        taken_back = np.count_nonzero(tree.n_children) - np.count_nonzero(
+        n_pruned = np.count_nonzero(tree.n_children) - np.count_nonzero(
             pruned.n_children
         )
-        return Grown(pruned, int(taken_back))
+        return Grown(pruned, int(n_pruned))
 
 
 FIRST_DEPTH = 1  # of splits with look-ahead: the root is chosen greedily
@@ -489,7 +494,10 @@ MAX_LOOKAHEAD_WEIGHT = 10_000  # weight up to which "auto" has look-ahead
 
 
 def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
-    """Resolve look-ahead and its pruning; `defaults` is the meaning of ``"auto"``."""
+    """Resolve look-ahead and its pruning; `defaults` is the meaning of ``"auto"``.
+
+    With look-ahead, a split is chosen by the pruned trees that can be grown below it.
+    """
     n_levels = tree.lookahead
     if n_levels == "auto":
         default_pruning = PRUNINGS.get(defaults.pruning)

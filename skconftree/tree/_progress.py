@@ -6,7 +6,7 @@ from .._compat import callback_management_context
 from ..utils._lock import paused
 
 N_PROGRESS_STEPS = 20  # number of steps of each look-ahead level
-MIN_LOOKAHEAD_VALUES = 1_000_000  # reports are useless if fit is fast
+MIN_LOOKAHEAD_VALUES = 1_000_000  # smaller tables are fitted before a report is useful
 
 
 def progress_of(estimator, X, y, sample_weight):
@@ -19,7 +19,7 @@ def progress_of(estimator, X, y, sample_weight):
 class NullProgress:
     """Progress reporter of an estimator without callbacks: does nothing."""
 
-    in_steps = False  # whether steps are reported
+    reports_steps = False  # whether steps are reported
 
     def __enter__(self):
         return self
@@ -49,7 +49,7 @@ class NullProgress:
 class CallbackProgress(NullProgress):
     """Progress reporter that calls the callbacks of an estimator."""
 
-    in_steps = True
+    reports_steps = True
 
     def __init__(self, estimator, X, y, sample_weight):
         self._estimator = estimator
@@ -59,7 +59,7 @@ class CallbackProgress(NullProgress):
         self._teardown = ExitStack()
         self._left, self._name = 0, ""
         self._fit = self._part = None
-        self._levels = []  # of look-ahead
+        self._levels = []  # progress of each level of look-ahead
 
     def __exit__(self, kind, error, traceback):
         with paused(self._estimator):

@@ -37,7 +37,7 @@ class RowIndex(Lockable):
     Attributes
     ----------
     n_rows : int
-        Number of rows of the table, including those taken.
+        Number of rows of the table, including those excluded by `take`.
     n_bytes : int
         Bytes that the index takes, without the table.
 
@@ -78,7 +78,7 @@ class RowIndex(Lockable):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the table, including those taken."""
+        """Number of rows of the table, including those excluded by `take`."""
         return self._ranges.n_rows
 
     @property
@@ -100,7 +100,7 @@ class RowIndex(Lockable):
 
     @follows
     def counts(self) -> Indices:
-        """Count the rows in each node, without those taken.
+        """Count the rows in each node, without those excluded by `take`.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class RowIndex(Lockable):
 
     @follows
     def members(self, node: int) -> Indices:
-        """Return the rows of a node, without those taken.
+        """Return the rows of a node, without those excluded by `take`.
 
         Parameters
         ----------
@@ -166,17 +166,17 @@ class RowIndex(Lockable):
         return int(rows[0]) if size is None else rows
 
     def take(self, rows: int | ArrayLike) -> None:
-        """Take rows out: they are no longer counted, listed or sampled.
+        """Exclude rows: they are no longer counted, listed or sampled.
 
         Parameters
         ----------
         rows : int or array-like of int
-            Rows that are already out stay out.
+            Rows that are already excluded stay excluded.
         """
         self._mark(rows, True)
 
     def put_back(self, rows: int | ArrayLike) -> None:
-        """Put back rows that were taken, into their present nodes.
+        """Include excluded rows again, in their present nodes.
 
         Parameters
         ----------

@@ -1,7 +1,9 @@
 # GrowthSettings: all parameters of the growth of a tree, resolved, typed and validated.
 #
-# They are immutable, so trees and threads can share them. What differs between trees is
-# elsewhere: the seed, the rows and their weights.
+# They are immutable, so trees and threads can share them. They do not include what differs
+# between trees: the seed, the rows and their weights. A growing leaf is a leaf of an
+# incrementally trained tree (leaves/_contract.pxd). A cut is a candidate threshold. W is the
+# weight of a node.
 #
 # A number without limit is NO_LIMIT (None in Python), a weight without limit is infinity.
 
@@ -11,9 +13,10 @@ cdef extern from "Python.h":
     const intp_t NO_LIMIT "PY_SSIZE_T_MAX"
 
 cpdef enum:
-    # Weight of the rows that set the cuts of a leaf without inheritance, if cuts are fixed.
+    # If cuts are fixed: weight of the rows that determine the cuts of a leaf that inherited
+    # no statistics.
     MIN_CUT_ROWS = 32
-    # Splits on other features that a split is compared with.
+    # Number of best splits on other features that a split is compared with.
     MAX_STORED_COMPETITORS = 3
     # Reasons why a node is a leaf, see `LeafReason`.
     NO_LEAF = 0
@@ -60,18 +63,18 @@ cdef class GrowthSettings:
 
     # Statistics and predictions of growing leaves.
     cdef readonly bint gaussian                 # moments instead of rows
-    cdef readonly intp_t row_limit              # number of rows from which they are counted
+    cdef readonly intp_t row_limit              # a leaf with more rows counts them in bins
     cdef readonly intp_t stored_rows            # of all leaves, in addition to counts
     cdef readonly intp_t max_bins               # of a feature
-    cdef readonly float64_t inherited           # largest weight that a child takes over,
+    cdef readonly float64_t inherited           # largest weight that a child inherits,
                                                 # except as rows
     cdef readonly str leaf_prediction
 
     # Row-by-row growth.
-    cdef readonly float64_t grace_period
-    cdef readonly float64_t grace_limit         # maximum, as it increases with the stream
-    cdef readonly float64_t root_grace          # of the root, scaled by the share of rows
-                                                # of a leaf, if that is more
+    cdef readonly float64_t grace_period        # weight between split attempts of a leaf
+    cdef readonly float64_t grace_limit         # its maximum, as it increases over time
+    cdef readonly float64_t root_grace          # grace period of the root; that of a leaf is
+                                                # at least this times its share of the rows
     cdef readonly float64_t row_weight          # number of rows per unit of weight
     cdef readonly object drift                  # parameter object, or None
     cdef readonly intp_t max_bytes

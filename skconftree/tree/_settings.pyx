@@ -1,4 +1,4 @@
-"""Parameters of the growth of a tree, resolved, typed and validated."""
+"""Parameters of the growth of a tree, resolved, typed and validated. Terms: _settings.pxd."""
 
 from libc.math cimport INFINITY
 

@@ -55,7 +55,7 @@ def test_prediction_of_a_node_sums_up_all_that_is_below():
     )
     model.partial_fit(X, np.arange(60) % 2, [0, 1])
     grower = Grower(chain(DEPTH), model._model.grower.recipe)
-    grower.open_leaves()
+    grower.init_leaves()
     proba = grower.predict_proba(np.array([[7.0, 1.0]], dtype=np.float32), True)
     np.testing.assert_array_equal(proba, [[0.5, 0.5]])
 

@@ -96,7 +96,9 @@ def grow_trees(
     """Grow trees, fewer if a callback stops; `model_of` makes a model of the trees."""
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
-    n_steps = min(N_PROGRESS_STEPS if progress.in_steps else 1, max(len(new_trees), 1))
+    n_steps = min(
+        N_PROGRESS_STEPS if progress.reports_steps else 1, max(len(new_trees), 1)
+    )
     progress.start(n_steps, "batch of trees")
     grown = []
     # Threads are preferred because growth releases the GIL and they share the encoded

@@ -475,7 +475,7 @@ cdef class NCMGrower:
         memcpy(starts, &firsts[0], tree.node_count * sizeof(intp_t))
         with nogil:
             self._grow(tree, starts, &leaves[0])
-        tree.cut_to_size()
+        tree.shrink_to_fit()
         self.arena = None
         return tree, reached
 

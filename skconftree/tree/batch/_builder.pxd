@@ -10,12 +10,12 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 # Builder: grows a tree from the rows of a splitter, node by node.
 #
-# The frontier, the candidates that may still split, is a stack, or a heap if growth is
-# best-first. A candidate owns the arrays of its record and its segments, until it is
-# released.
+# A candidate is a leaf that may still split. All candidates form the frontier, which is a
+# stack, or a heap if growth is best-first. A candidate owns the arrays of its record and its
+# segments, until it is released.
 
 cdef struct TrialNode:
-    # A node of a trial tree, which was grown for its cost.
+    # A node of a trial tree, which look-ahead grows to estimate its cost (_lookahead.pyx).
     float64_t cost_below    # cost of its children; 0 for a leaf
     int32_t first_child     # in the same array
     int32_t n_children
@@ -26,7 +26,7 @@ cdef struct Candidate:
     NodeRecord record
     Segment* segments       # of the sparse columns with entries in the node; owned
     intp_t n_segments
-    TrialNode* trial_nodes  # its trial tree, if look-ahead has grown it; owned
+    TrialNode* trial_nodes  # its trial tree (_lookahead.pyx), or NULL; owned
     Split split
 
 
@@ -36,7 +36,7 @@ cdef class Builder
 cdef class Helpers:
     # Other threads that participate in the growth of a tree.
 
-    # Whether they grow the tree below a candidate. They then own the candidate.
+    # Whether the helpers will grow the tree below a candidate. They then own it.
     cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil
     # The frontier is empty: complete the tree.
     cdef int finish(self, Builder builder) except -1 nogil
@@ -48,7 +48,8 @@ cdef class Builder:
     cdef Splitter splitter
     cdef RowSource source           # the splitter's
     cdef Tree tree
-    cdef RunnerUp runner_up         # None if splits are not compared with competitors
+    cdef RunnerUp runner_up         # None if splits are not compared with the best splits of
+                                    # other features
     cdef Helpers helpers            # None for a single thread
     cdef intp_t n_root              # rows of the root
     cdef intp_t max_depth

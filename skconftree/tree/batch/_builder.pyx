@@ -1,4 +1,4 @@
-"""Growth of a tree from a table, depth-first or best-first."""
+"""Growth of a tree from a table, depth-first or best-first. Terms: _builder.pxd."""
 
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY
@@ -115,7 +115,7 @@ cdef class Builder:
                 _grow_best_first(self)
             else:
                 self._grow_depth_first()
-        self.tree.cut_to_size()
+        self.tree.shrink_to_fit()
         return self.tree
 
     cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil:
@@ -194,7 +194,7 @@ cdef class Builder:
         return reason == NO_LEAF
 
     cdef int _split_candidate(self, Candidate* candidate) except -1 nogil:
-        # Split the node and open those of its children that may split in turn.
+        # Split the node and add its children that may split to the frontier.
         cdef NodeRecord* record = &candidate.record
         cdef Split* split = &candidate.split
         cdef const Children* children = &split.children
@@ -224,7 +224,7 @@ cdef class Builder:
         self.source.divide(record, split, self.starts)
         if self.helpers is not None:
             self.helpers.check()
-        # the columns store them until the next node is entered
+        # the source's columns store the segments until the next node is entered
         self.arena.release(candidate.segments)
         candidate.segments = NULL
         # all children are created before one is examined, which changes the columns; in
@@ -287,14 +287,14 @@ cdef class Builder:
         self.arena.release(candidate.trial_nodes)
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
-        # Put an open node on the stack or, with its split, on the heap.
+        # Add a candidate to the stack or, with its split, to the heap.
         if self.best_first:
             self._examine(candidate)
             if candidate.split.feature < 0:
                 _record_stop(self, candidate)
                 self._release(candidate)
                 return 0
-            if self.tree.stops != NULL:     # unless it is split later
+            if self.tree.stops != NULL:     # the reason applies unless it is split later
                 self.tree.stops[candidate.record.id].reason = MAX_LEAF_NODES
         if self.n_frontier == self.frontier_capacity:
             self.frontier_capacity = 2 * self.frontier_capacity + 16
@@ -350,7 +350,7 @@ cdef float64_t* _copied_box(Builder builder, const float64_t* box) except NULL n
 
 cdef int _grow_best_first(Builder builder) except -1 nogil:
     # Every node of the frontier has a split. The largest weighted decrease of impurity
-    # comes first; among equals, the older node.
+    # comes first; among equals, the smaller id.
     cdef Candidate candidate
     cdef intp_t n_leaves = 1
     while builder.n_frontier > 0 and n_leaves < builder.max_leaves:
@@ -376,7 +376,7 @@ cdef int _set_child_features(
 ) except -1 nogil:
     # The features of a child, and the segments of its sparse columns. If all features are
     # visited, columns that are zero in the child are dropped immediately, so that the lists
-    # of all open nodes together are not longer than the entries of the table. If features
+    # of all candidates together are not longer than the entries of the table. If features
     # are sampled, the list must not depend on how they are stored.
     cdef bint stores_all_features = builder.splitter.samples_features
     cdef NodeRecord* child = &candidate.record

@@ -15,39 +15,44 @@ from ._builder import Builder
 from ._lookahead import LookaheadBuilder
 from ._near_ties import RunnerUp
 from ._node_rows import NodeRows
-from ._parts import PartedBuilder, PartedRunnerUp, PartedSource, PartedSubtrees
-from ._sampled_source import DrawnSource
+from ._parts import (
+    PartitionedBuilder,
+    PartitionedRunnerUp,
+    PartitionedSource,
+    PartitionedSubtrees,
+)
+from ._sampled_source import SampledSource
 from ._subtrees import SharedSource, SharedSplitter, Subtrees, Workers
 from ._table_source import TableSource
 
 
-def make_parted_builder(nodes, growth, root, root_stats, uses_lookup):
+def make_partitioned_builder(nodes, growth, root, root_stats, uses_lookup):
     """Return the builder of a tree from nodes in parts, see `_parts.pyx`."""
     settings = growth.settings
     table = EncodedTable.of_codes(1, nodes.heads)
     label = np.zeros(1, np.uint16)
     heads = NodeRows(table, label, None, None, settings.multiway)
-    source = PartedSource(nodes, heads, settings, root)
+    source = PartitionedSource(nodes, heads, settings, root)
     splitter = growth.splitter(source)
     runner_up = None
     if growth.may_compare and not uses_lookup:
-        runner_up = PartedRunnerUp(splitter, source, growth.min_compared_weight)
+        runner_up = PartitionedRunnerUp(splitter, source, growth.min_compared_weight)
     nodes.grow_by(GrowBelow(growth, root_stats, uses_lookup))
-    return PartedBuilder(
+    return PartitionedBuilder(
         splitter,
         settings,
         growth.min_split_weight,
         runner_up,
-        PartedSubtrees(source, growth.is_randomized),
+        PartitionedSubtrees(source, growth.is_randomized),
     )
 
 
 class GrowBelow:
-    """Grows the tree below a node whose rows are gathered, in any process or thread."""
+    """Grows the tree below a node with gathered rows, in any process or thread."""
 
     def __init__(self, growth, root_stats, uses_lookup):
         self.growth, self.root_stats, self.uses_lookup = growth, root_stats, uses_lookup
-        self._kernels = []  # those that no thread uses
+        self._kernels = []  # compiled criteria and bounds that no thread uses
 
     def __reduce__(self):
         return GrowBelow, (self.growth, self.root_stats, self.uses_lookup)
@@ -66,7 +71,7 @@ class GrowBelow:
         )
         source = None
         if self.uses_lookup:
-            source = DrawnSource(RowCodes(table), y, counts, settings, root)
+            source = SampledSource(RowCodes(table), y, counts, settings, root)
         if source is None or not source.is_supported:
             rows = NodeRows(table, y, counts, None, settings.multiway, True)
             source = TableSource(rows, settings, root)
@@ -93,7 +98,7 @@ class GrowBelow:
 
 
 class Lookahead(NamedTuple):
-    """Settings of look-ahead."""
+    """Settings of look-ahead: upper splits are chosen by the subtrees below them."""
 
     leaf_cost: object  # LeafCost, of one worker
     first: int  # first depth
@@ -104,13 +109,14 @@ class Lookahead(NamedTuple):
     make_leaf_cost: object = None  # returns the LeafCost of another worker
 
 
-# Up to this weight of a table, all splits are compared with runners-up. In larger
-# tables only those of nodes with at least this share of the weight are, to save time.
+# Up to this weight of a table, all splits are compared with their runners-up (the best
+# splits of other features). In larger tables, only those of nodes with at least this
+# share of the weight are compared, to save time.
 MAX_COMPARED_WEIGHT, MIN_COMPARED_SHARE = 10_000.0, 0.25
-# Smallest number of values of a node whose columns threads share (about 1 ms of work),
-# and of a node that a thread grows alone.
+# Smallest number of values (rows times features) of a node whose columns threads share
+# (about 1 ms of work), and of a node below which a single thread grows the tree.
 MIN_SHARED_VALUES, MIN_TASK_VALUES = 65_536, 4_096
-MIN_PRUNED_ROWS = 20_000  # rows of a table from which on nodes leave most rows unsorted
+MIN_PRUNED_ROWS = 20_000  # in larger tables, large nodes sort few of their rows
 MAX_RESERVED_WEIGHT = 2**62  # passed to `reserve`; tables have much less
 
 
@@ -136,8 +142,8 @@ def grow(
     conditions of `resolve_lookahead`, and a sample without `distinct` weights. Features
     in the mask `left_out` are not searched. `consumes` saves a copy of the table's
     arrays; the data cannot be used again. The threads of a `thread_team` share the
-    work, unless the table is sparse or codes are looked up; the tree is the same. With
-    `keeps_stops`, the tree stores the reason of each leaf.
+    work, unless the table is sparse or codes are looked up (see `uses_lookup`); the
+    tree is the same. With `keeps_stops`, the tree stores why each leaf was not split.
     """
     sample = data.sample()
     distinct = sample.distinct
@@ -174,7 +180,7 @@ def grow(
         min_weight=_weight(settings.min_samples_leaf, root_weight),
         min_reweighted=settings.min_weight_fraction_leaf * total_weight,
     )
-    takes_all = settings.max_features == data.n_features
+    examines_all = settings.max_features == data.n_features
     growth = _Growth(
         settings,
         partial(make_kernels, settings, data.n_classes, largest),
@@ -183,7 +189,7 @@ def grow(
         data.n_classes,
         class_weight,
         is_randomized=settings.random_cuts or settings.max_features < data.n_features,
-        may_compare=settings.bound is not None and takes_all,
+        may_compare=settings.bound is not None and examines_all,
         min_compared_weight=(
             MIN_COMPARED_SHARE * root_weight
             if root_weight > MAX_COMPARED_WEIGHT
@@ -194,11 +200,13 @@ def grow(
     )
     root = root_stats(distinct=distinct)
     source = workers = None
-    in_counts = sample.weight is None and not has_pool and not data.is_sparse
-    uses_codes = in_counts and lookahead is None and uses_lookup(data, settings)
+    has_counts = sample.weight is None and not has_pool and not data.is_sparse
+    uses_codes = has_counts and lookahead is None and uses_lookup(data, settings)
     if nodes is None:
         if uses_codes:
-            source = DrawnSource(data.row_codes(), data.y, sample.count, settings, root)
+            source = SampledSource(
+                data.row_codes(), data.y, sample.count, settings, root
+            )
         if source is None or not source.is_supported:
             rows = NodeRows(
                 data.columns(),
@@ -217,7 +225,7 @@ def grow(
     else:
         compares = growth.may_compare and not uses_codes
     if nodes is not None:
-        builder = make_parted_builder(nodes, growth, root, root_stats, uses_codes)
+        builder = make_partitioned_builder(nodes, growth, root, root_stats, uses_codes)
     elif workers is None:
         splitter = growth.splitter(source)
         builder = growth.builder(splitter, source)

@@ -16,6 +16,7 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 # LookaheadBuilder: looks ahead in some levels near the root of a tree.
 #
+# A bound is the rule that accepts or rejects a split (bounds/_contract.pxd).
 # A Candidate is a leaf that may still split. Its record has the id, the depth and the range of
 # rows of the node, its segments the entries of sparse columns. The source stores the rows,
 # which a split partitions by child (outcome). Helpers are other threads that grow the same
@@ -24,9 +25,10 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 #
 # The cost of a leaf is a LeafCost, such as an upper limit of its errors; that of a tree is the
 # sum over its leaves. The cost of a candidate split is that of the trial trees below it: a
-# builder without look-ahead grows a tree for each child, whose cheapest pruning counts. Trial
-# trees are grown from the rows of the node and discarded. Only the costs of their nodes are
-# stored, and the order of the rows is restored. Candidates that the bound accepts are tried.
+# builder without look-ahead grows a tree for each child, and the cost of its cheapest pruning
+# is used. Trial trees are grown from the rows of the node and discarded. Only the costs of
+# their nodes are stored, and the order of the rows is restored. Only candidates that the bound
+# accepts are tried.
 #
 # Greedy growth depends on the rows of a node only. The trial tree of the split that is made
 # therefore contains, for each child, the trial tree of the child's first candidate. It is
@@ -59,7 +61,7 @@ cdef class LookaheadBuilder(Builder):
     cdef Split* splits          # [width]
     cdef float64_t* scaled      # [n_classes] counts of a leaf on the scale of the bound: class
                                 # weights change the proportions, but not the sum
-    # Of each node of the trial tree.
+    # Values of each node of the trial tree.
     cdef intp_t trial_capacity
     cdef float64_t* least       # [trial_capacity] cost of its cheapest pruning
     cdef TrialNode* trial_nodes  # [trial_capacity]
@@ -154,7 +156,7 @@ cdef class LookaheadBuilder(Builder):
                     self.trial_nodes, self.best_trial_nodes = (
                         self.best_trial_nodes, self.trial_nodes
                     )
-                elif not cost >= self.trial_costs.runner_up_cost:  # of the first it is NaN
+                elif not cost >= self.trial_costs.runner_up_cost:  # NaN before any competitor
                     _record_competitor(self, cost, i)
             self.splitter.node.scale(counts, self.scaled)
             # as_cheap: at most as expensive, within the tolerance
@@ -215,12 +217,12 @@ cdef int _report_progress(LookaheadBuilder builder, const Candidate* candidate) 
 
 cdef int _report_level(LookaheadBuilder builder, intp_t level, intp_t rows) except -1 nogil:
     cdef intp_t done = rows * builder.n_parts // builder.source.n_rows
-    cdef bint enough
+    cdef bint stops
     if done > builder.parts_done[level] and builder.first < builder.end:
         builder.parts_done[level] = done
         with gil:
-            enough = builder.on_progress(level, done)
-        if enough:
+            stops = builder.on_progress(level, done)
+        if stops:
             builder.end = builder.first
     return 0
 
@@ -254,7 +256,7 @@ cdef void _clear_trial_costs(LookaheadBuilder builder) noexcept nogil:
 cdef void _record_competitor(
     LookaheadBuilder builder, float64_t cost, intp_t split
 ) noexcept nogil:
-    # The cheapest split that is not made: the best one so far, when another replaces it.
+    # Record the cheapest split that is not made so far.
     builder.trial_costs.runner_up_cost = cost
     builder.trial_costs.runner_up_feature = builder.splits[split].feature
 
@@ -268,7 +270,7 @@ cdef float64_t _grow_trial(
     )
     cdef Candidate root = candidate[0]
     builder.splitter.recount_children(&root.record, counts, split)
-    builder.trial.tree.forget()
+    builder.trial.tree.clear()
     builder.trial.tree.add_leaf(-1, counts, 0, 0.0)
     builder.trial.tree.depth[0] = <int32_t> root.record.depth
     root.record.id = 0
@@ -309,7 +311,7 @@ cdef float64_t _cost_below_root(LookaheadBuilder builder) except? -1.0 nogil:
 
 
 cdef intp_t _n_trial_nodes(const TrialNode* trial_nodes) noexcept nogil:
-    # Number of nodes of a tree in an array of its own: the last node is a last child.
+    # Number of nodes of a trial tree: its last node is a last child.
     cdef intp_t n = 1, i = 0
     while i < n:
         if trial_nodes[i].n_children > 0:

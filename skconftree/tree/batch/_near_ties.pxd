@@ -9,15 +9,18 @@ from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint32_t
 
-# RunnerUp: compares a split with the best splits of other features, to detect near ties.
+# RunnerUp: compares a split with its competitors, the best splits of other features, to detect
+# near ties: differences of gains that are small compared with their standard errors. The best
+# competitor is the runner-up.
 #
 # The gain of a split is a function of the class counts of its children. Each row has an
 # influence on the gain: the change of the gain, per row, if the row occurred once more. The
 # difference of two gains at a node is the mean of the differences of these influences over
 # its rows, and has a standard error.
 #
-# The joint outcomes of all compared splits are counted in one pass over the rows. A cell is
-# one outcome of each split; the outcome of the last split varies fastest.
+# The outcome of a split for a row is the index of the row's child. The joint outcomes of all
+# compared splits are counted in one pass over the rows. A cell is one outcome of each split; the
+# outcome of the last split varies fastest.
 
 cdef struct Sides:
     # The outcomes of the rows of a node for one split.
@@ -29,7 +32,7 @@ cdef struct Sides:
     float64_t threshold     # of values
     bint missing_left
     int16_t* child_of_code  # [n_levels] of categories,
-    bint nominal            # if it is
+    bint nominal            # if the feature is nominal
 
 
 cdef class RunnerUp:
@@ -40,9 +43,9 @@ cdef class RunnerUp:
     cdef bint by_logarithms     # the criterion is entropy, otherwise Gini influences are used
     cdef Arena arena
     cdef Sides splits[MAX_STORED_COMPETITORS + 1]  # of the split, and of its competitors
-    cdef const uint32_t* order  # of the feature of the split: the order of visiting the rows
-                                # if all features are sorted (then ids are not updated);
-                                # else NULL
+    cdef const uint32_t* order  # if all features are sorted (then ids are not updated), the
+                                # entries of the split's feature, in whose order the rows are
+                                # visited; else NULL
     cdef Competitor competitors[MAX_STORED_COMPETITORS]
     cdef int32_t* present       # [n_present] classes of the node
     cdef intp_t n_present
@@ -52,12 +55,12 @@ cdef class RunnerUp:
     cdef intp_t tally_capacity
     cdef intp_t pair_capacity
     cdef float64_t* joint       # [outcomes of the split, of a competitor, n_present]
-    cdef float64_t* influences  # influences of a row on the gains of both splits, by its
-                                # child and class
+    cdef float64_t* influences  # of a row on the gain of the split and of a competitor, by
+                                # child and class of the row
     cdef float64_t* pair        # [2, 2, n_classes] children of a competitor; scratch
 
-    # Set the competitors of a split, whose children have just been counted, and runner_up_z
-    # of its evidence.
+    # Set `competitors` and the evidence's runner_up_z of a split, whose children have just
+    # been counted.
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil
     cdef int _set_competitor(
         self, intp_t index, intp_t feature, const Split* split, bint* counted

@@ -1,4 +1,7 @@
-"""Comparison of a split with the best splits of other features (near ties)."""
+"""Comparison of a split with the best splits of other features.
+
+Terms, such as near tie, runner-up, cell and influence, are defined in _near_ties.pxd.
+"""
 
 from libc.math cimport isnan, log, sqrt
 from libc.string cimport memset
@@ -78,7 +81,7 @@ cdef class RunnerUp:
     cdef int _set_competitor(
         self, intp_t index, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil:
-        # Set the sides of a competitor. Its children are counted if they are needed for it.
+        # Set the sides of a competitor. Its children are counted if necessary.
         cdef Sides* sides = &self.splits[index + 1]
         cdef Competitor* competitor = &self.competitors[index]
         cdef Cut cut = split.competitors[index].cut
@@ -127,7 +130,7 @@ cdef class RunnerUp:
         if n_pairs > self.pair_capacity:
             self.pair_capacity = 0
             self.joint = <float64_t*> self.arena.resize(self.joint, n_pairs * K, sizeof(float64_t))
-            # a + b is at most a * b + 1 for all pairs that fit into the capacity
+            # a + b <= a * b + 1 for the numbers of outcomes a and b of a pair
             self.influences = <float64_t*> self.arena.resize(
                 self.influences, (n_pairs + 1) * K, sizeof(float64_t)
             )
@@ -199,7 +202,7 @@ cdef int _set_sides(
         return 0
     column = &runner_up.rows.columns[feature]
     if sides.nominal:
-        # copied, because the next split that is counted overwrites them
+        # copied, because count_children() of the next split overwrites them
         sides.child_of_code = <int16_t*> runner_up.arena.resize(
             sides.child_of_code, column.n_levels, sizeof(int16_t)
         )
@@ -218,7 +221,7 @@ cdef int _set_sides(
 cdef int _compare_with(
     RunnerUp runner_up, const NodeRecord* record, intp_t first, intp_t n
 ) except -1 nogil:
-    # Compare with n of the competitors, which are counted together.
+    # Compare the split with n of the competitors, which are counted together.
     cdef intp_t P = runner_up.n_present
     cdef intp_t a = runner_up.splits[0].n_outcomes
     cdef intp_t n_cells = a
@@ -301,7 +304,7 @@ cdef void _add_values(
                 cells[i - begin] = 2 * cells[i - begin] + (
                     values[ids[i] * stride] > sides.threshold
                 )
-        elif sides.feature == runner_up.splits[0].feature:    # whose order it is
+        elif sides.feature == runner_up.splits[0].feature:    # `order` is that of this feature
             for i in range(n):
                 cells[i] = begin + i >= record.start + sides.position
         else:
@@ -319,8 +322,8 @@ cdef void _add_values(
 cdef void _count_pairs(
     RunnerUp runner_up, intp_t n_cells, intp_t step, intp_t b, bint are_integers
 ) noexcept nogil:
-    # Weights of the classes present, by the outcomes of the split and of the competitor with
-    # b outcomes; each of its outcomes has `step` adjacent cells.
+    # Set `joint`: weights of the present classes by the outcomes of the split and of the
+    # competitor with b outcomes; each of its outcomes has `step` adjacent cells.
     cdef const int32_t* present = runner_up.present
     cdef intp_t P = runner_up.n_present
     cdef intp_t width = runner_up.splitter.node.n_classes + 1
@@ -367,7 +370,8 @@ cdef void _set_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexce
 
 cdef float64_t _z(RunnerUp runner_up, intp_t a, intp_t b) noexcept nogil:
     cdef intp_t P = runner_up.n_present
-    cdef const float64_t* unknown = runner_up.influences + a * P
+    # Difference of the two gains divided by its standard error.
+    cdef const float64_t* others = runner_up.influences + a * P
     cdef float64_t n = 0.0, total = 0.0, squares = 0.0, w, difference
     cdef intp_t i, j, c
     _set_influences(runner_up, runner_up.influences + a * P, b, P, a, b * P)
@@ -376,12 +380,12 @@ cdef float64_t _z(RunnerUp runner_up, intp_t a, intp_t b) noexcept nogil:
             for c in range(P):
                 w = runner_up.joint[(i * b + j) * P + c]
                 if w > 0.0:
-                    difference = runner_up.influences[i * P + c] - unknown[j * P + c]
+                    difference = runner_up.influences[i * P + c] - others[j * P + c]
                     n += w
                     total += w * difference
                     squares += w * difference * difference
     squares = squares / n - (total / n) * (total / n)
-    if squares <= 1e-14:    # both divide the rows in the same way
+    if squares <= 1e-14:    # both splits have the same children
         return 0.0
     return total / sqrt(squares * n)
 

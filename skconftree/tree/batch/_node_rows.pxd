@@ -19,8 +19,9 @@ from skconftree.utils._typedefs cimport (
 #   are known to have distinct values);
 #   and, if a feature is coded or sparse, the rows themselves, labels and weights.
 #
-# The result is the same as if the rows of the sample had been encoded separately: levels
-# without rows are dropped, and a sorted feature with few values left is coded.
+# CODED, SORTED and level (a distinct value of a coded feature) are defined in
+# tables/_encoded_table.pxd. The result is the same as if the rows of the sample had been encoded
+# separately: levels without rows are dropped, and a sorted feature with few values left is coded.
 #
 # Invariant: after partition() of [start, end) at mid, the ranges [start, mid) and
 # [mid, end) of every array are the two children, each in its previous order.
@@ -30,7 +31,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef class NodeRows:
     cdef readonly EncodedTable table
-    cdef readonly intp_t n_rows     # of the sample, whatever their counts
+    cdef readonly intp_t n_rows     # of the sample, without repeats
     cdef readonly intp_t n_features
     cdef Arena arena
 
@@ -59,7 +60,7 @@ cdef class NodeRows:
         return self.sparse_columns != NULL and self.sparse_columns[feature].form != FULL
 
     cdef inline Column* column(self, intp_t feature) noexcept nogil:
-        # A sparse one has been made dense in the node.
+        # Of a sparse column, densify() has created the dense one of the node.
         if self.is_sparse(feature):
             return &self.sparse.dense
         return &self.columns[feature]
@@ -110,8 +111,8 @@ cdef class StoredOrder:
     cdef Arena arena
     cdef uint8_t* copies            # of the arrays, one after the other
     cdef intp_t capacity
-    cdef int32_t* features          # [n_features] those that vary in the node and are
-    cdef intp_t n_features          # not sparse
+    cdef int32_t* features          # [n_features] dense features that are not constant in
+    cdef intp_t n_features          # the node
     cdef Segment* segments          # [n_segments] of its sparse columns
     cdef intp_t n_segments
     cdef intp_t start               # the node

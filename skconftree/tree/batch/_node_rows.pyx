@@ -1,4 +1,4 @@
-"""The rows of a sample of an encoded table, node by node."""
+"""The rows of a sample of an encoded table, node by node. Terms: _node_rows.pxd."""
 
 from libc.math cimport isnan
 from libc.string cimport memcpy, memset
@@ -288,7 +288,7 @@ cdef class NodeRows:
 
 
 cdef intp_t _mark_present(NodeRows node_rows, bint* repeated) noexcept nogil:
-    # Set goes_left to 1 for rows that are present; `repeated`: some count more than once.
+    # Set goes_left to 1 for rows that are present; `repeated`: some counts are above 1.
     cdef const int32_t* count = node_rows.count
     cdef const float64_t* weight = node_rows.weight
     cdef uint8_t* present = node_rows.goes_left
@@ -336,7 +336,7 @@ cdef int _copy(NodeRows node_rows) except -1 nogil:
 cdef int _copy_order(
     NodeRows node_rows, intp_t feature, const Column* original, uint32_t** positions
 ) except -1 nogil:
-    # Few values become codes, as if the sample were the table.
+    # A column with few values left is coded, as if the sample were the table.
     cdef Column* column = &node_rows.columns[feature]
     cdef intp_t n = node_rows.n_rows
     cdef intp_t n_levels = 1, i

@@ -25,7 +25,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     MAX_TAGGED = 0xFFFF     # largest count of a tag
-    MARKED_ROWS = 192       # with more rows, codes that have rows are searched in the tally
+    MARKED_ROWS = 192       # with more rows, the codes that have rows are read off the tally
 
 
 ctypedef fused code_t:
@@ -34,11 +34,12 @@ ctypedef fused code_t:
     int32_t
 
 
-cdef struct Parted:
+cdef struct Division:
     intp_t n_left           # rows
     uint64_t right          # packed class counts of the other rows
-    uint32_t below          # the first rows with the values next to the cut, if there are
-    uint32_t above          # any; `below` is not set if codes are bytes
+    uint32_t below          # the first row with the largest value on the left, not set if
+                            # codes are bytes, and
+    uint32_t above          # with the smallest value on the right, if there are any
     uint32_t code_above
 
 
@@ -59,22 +60,22 @@ cdef inline int32_t count_of(uint64_t row) noexcept nogil:
 
 
 # Add rows to the packed tally of their codes, all below 256, and set the bits of codes with
-# rows in `present`; both are zero before. The codes are those of a `column` by row, `stride`
-# apart, or `codes` in the order of the rows.
+# rows in `present`; both are zero before. The codes are in `column` by row of the table,
+# `stride` apart, or in `codes`, in the order of `rows`.
 cdef void tally_packed(
     const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil
 
-# Copy the rows whose code is at most `cut` to the front of `parted`, in their order, and
+# Copy the rows whose code is at most `cut` to the front of `divided`, in their order, and
 # the others to its end, in reverse order.
-cdef void part_rows(
+cdef void divide_rows(
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
-    intp_t bits, uint64_t* parted, Parted* result,
+    intp_t bits, uint64_t* divided, Division* result,
 ) noexcept nogil
 # Copy the rows back, those of each side in their original order.
-cdef void restore_parted(
-    const uint64_t* parted, intp_t n, intp_t n_left, uint64_t* rows
+cdef void restore_divided(
+    const uint64_t* divided, intp_t n, intp_t n_left, uint64_t* rows
 ) noexcept nogil
 
 
@@ -144,7 +145,7 @@ cdef enum:
 
 cdef class CodeTally:
     cdef intp_t n_classes
-    cdef intp_t bits            # of a class in this node; 0: counts cannot be packed
+    cdef intp_t bits            # per class in this node; 0: counts cannot be packed
     cdef Arena arena
     # One column alone, then those that are counted together.
     cdef uint64_t* counts       # [1 + MAX_COLUMNS, MAX_LEVELS], and
@@ -152,9 +153,9 @@ cdef class CodeTally:
                                 # zero after the walk
     cdef int32_t counted_features[MAX_COLUMNS]  # their features; -1 = walked
     cdef intp_t n_counted
-    cdef uint64_t* packed_row   # [n_classes] a row of a class, packed
+    cdef uint64_t* packed_row   # [n_classes] packed counts of one row of the class
 
-    # Go to a node whose rows have the weight `n`, an integer.
+    # Begin a node whose rows have the weight `n`, an integer.
     cdef void begin(self, float64_t n) noexcept nogil
     # Count rows by code; codes, labels and counts (if any) have the same order.
     cdef void add(
@@ -171,4 +172,4 @@ cdef class CodeTally:
     cdef intp_t walk_counted(
         self, intp_t feature, Scan scan, intp_t n_levels, const float64_t* total
     ) noexcept nogil
-    cdef void _forget(self) noexcept nogil
+    cdef void _clear(self) noexcept nogil

@@ -1,4 +1,7 @@
-"""Rows of a node, each as one integer with class and count; counts of their codes."""
+"""Rows of a node, each as one integer with class and count; counts of their codes.
+
+Terms are defined in _packed_rows.pxd.
+"""
 
 cimport cython
 from libc.string cimport memcpy, memset
@@ -123,14 +126,14 @@ cdef void tally_packed_columns(
         )
 
 
-@cython.overflowcheck(False)     # distances to codes on the other side wrap, and -side
-cdef void part_rows(             # is a mask
+@cython.overflowcheck(False)     # distances to codes on the other side wrap around, and
+cdef void divide_rows(           # -side is a mask
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
-    intp_t bits, uint64_t* parted, Parted* result,
+    intp_t bits, uint64_t* divided, Division* result,
 ) noexcept nogil:
     # Without branches, which could not be predicted: a row is written to both ends, and the
     # wrong one is overwritten, or is the same row.
-    cdef uint64_t* end = parted + n - 1
+    cdef uint64_t* end = divided + n - 1
     cdef uint64_t above = ~(<uint64_t> 0)
     cdef uint64_t below = ~(<uint64_t> 0)
     cdef uint64_t right = 0, row, key, side
@@ -140,7 +143,7 @@ cdef void part_rows(             # is a mask
         row = rows[i]
         code = column[<intp_t> row_of(row) * stride]
         side = code > cut
-        parted[left] = row
+        divided[left] = row
         (end - i)[left] = row
         left += 1 - <intp_t> side
         right += _packed(row, bits) & (0 - side)
@@ -157,13 +160,13 @@ cdef void part_rows(             # is a mask
     result.code_above = <uint32_t> ((above >> 32) + cut + 1)
 
 
-cdef void restore_parted(
-    const uint64_t* parted, intp_t n, intp_t n_left, uint64_t* rows
+cdef void restore_divided(
+    const uint64_t* divided, intp_t n, intp_t n_left, uint64_t* rows
 ) noexcept nogil:
     cdef intp_t i
-    memcpy(rows, parted, n_left * sizeof(uint64_t))
+    memcpy(rows, divided, n_left * sizeof(uint64_t))
     for i in range(n_left, n):
-        rows[i] = parted[n - 1 - i + n_left]
+        rows[i] = divided[n - 1 - i + n_left]
 
 
 cdef enum:
@@ -191,8 +194,8 @@ cdef void count_codes(
         out[i] = tally[i]
 
 
-@cython.overflowcheck(False)     # distances to codes on the other side wrap: they are
-cdef void code_neighbors(       # larger than any on this side
+@cython.overflowcheck(False)     # distances to codes on the other side wrap around: they
+cdef void code_neighbors(        # are larger than any on this side
     const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil:
     # Without branches, many codes at a time.
@@ -289,7 +292,7 @@ cdef class CodeTally:
             for c in range(self.n_classes):
                 self.packed_row[c] = <uint64_t> 1 << (c * bits)
         self.bits = bits
-        self._forget()
+        self._clear()
 
     cdef void add(
         self, const uint8_t* codes, const label_t* y, const int32_t* count, intp_t n
@@ -316,7 +319,7 @@ cdef class CodeTally:
     ) noexcept nogil:
         cdef intp_t offsets[MAX_COLUMNS]
         cdef intp_t k
-        self._forget()
+        self._clear()
         for k in range(n_features):
             self.counted_features[k] = features[k]
             offsets[k] = row_codes.columns[features[k]].offset
@@ -326,7 +329,7 @@ cdef class CodeTally:
             self.bits, self.counts + MAX_LEVELS, self.present + PRESENT_UINT64,
         )
 
-    cdef void _forget(self) noexcept nogil:
+    cdef void _clear(self) noexcept nogil:
         cdef intp_t k
         for k in range(self.n_counted):
             if self.counted_features[k] >= 0:
@@ -364,7 +367,7 @@ cdef intp_t _walk(
 
 # Walks over tallies of codes, whose integer counts are exact in any order. They emit the same
 # as Scan.walk_histogram, in one block, because there are at most BLOCK codes. The bits of
-# `present` are the codes that have rows. Tally and bits are zero afterwards.
+# `present` mark the codes that have rows. Tally and bits are zero afterwards.
 
 cdef intp_t walk_two_class_tally(
     Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels
@@ -394,14 +397,15 @@ cdef intp_t walk_two_class_tally(
             size += 1
     size -= 1
     if size > 0:
-        scan.take(size)
+        scan.process_block(size)
     return size
 
 
 cdef inline intp_t _cumulate(
     uint64_t* tally, uint64_t* present, intp_t n_levels, uint64_t* sums, intp_t* position
 ) noexcept nogil:
-    # Cumulated packed counts of the levels that have rows, and these levels; their number.
+    # Set `sums` to the cumulative packed counts of the levels that have rows, and `position`
+    # to these levels; return their number.
     cdef uint64_t total = 0
     cdef intp_t size = 0, k, b
     cdef uint64_t marks
@@ -458,7 +462,7 @@ cdef intp_t walk_packed_tally(
                 sums[i] >>= bits
                 n_left[i] += l
                 left[i * K + c] = l
-    scan.take(size)
+    scan.process_block(size)
     return size
 
 
@@ -466,8 +470,7 @@ cdef intp_t walk_phi_tally(
     Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels, intp_t bits,
     const float64_t* total,
 ) noexcept nogil:
-    # For more than two classes, if phi is not the square: sums in the order of the classes. A
-    # class that a level does not have adds 0.
+    # For more than two classes, if phi is not the square: sums in the order of the classes.
     cdef intp_t K = scan.n_classes
     cdef const float64_t* phi = scan.phi
     cdef int64_t* left = scan.int_counts
@@ -495,7 +498,7 @@ cdef intp_t walk_phi_tally(
         scan.phi_right[i] = phi_right
         scan.n_left[i] = weight
     if size > 0:
-        scan.take(size)
+        scan.process_block(size)
     return size
 
 
@@ -539,5 +542,5 @@ cdef intp_t walk_unpacked_tally(
             size += 1
     size -= 1
     if size > 0:
-        scan.take(size)
+        scan.process_block(size)
     return size

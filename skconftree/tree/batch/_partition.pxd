@@ -22,13 +22,13 @@ cdef void partition_values(
 ) noexcept nogil
 
 # The same for any number of children: values[i] goes to the child branches[i], which begins
-# at starts[branches[i]]. at has n_outcomes elements.
+# at starts[branches[i]]. `at`, scratch, has n_outcomes elements.
 cdef void scatter_values(
     element_t* values, intp_t n, const label_t* branches, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, element_t* scratch,
 ) noexcept nogil
 
-# Entries, by rows; returns the number of entries that go left.
+# Partition entries by goes_left[row]; returns the number of entries that go left.
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
@@ -38,13 +38,13 @@ cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
 cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil
-# The same for any number of children; at has two elements per child.
+# The same for any number of children; `at`, scratch, has two elements per child.
 cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, uint32_t* scratch,
 ) noexcept nogil
-# Entries of which none is new: rows in the order of the table, without or with codes. The code
-# of an entry is the rank of its value among those of the column.
+# The same for entries whose bit is 0: rows in the order of the table, without or with codes.
+# The code of an entry is the rank of its value among those of the column.
 cdef intp_t partition_rows(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil

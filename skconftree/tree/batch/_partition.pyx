@@ -1,4 +1,4 @@
-"""Stable partition of a range of rows."""
+"""Stable partition of a range of rows. Entries are defined in _partition.pxd."""
 
 cimport cython
 from libc.string cimport memcpy
@@ -96,7 +96,7 @@ cdef void scatter_entries(
     cdef intp_t i, z
     cdef uint32_t row
     cdef intp_t n_values = 0
-    cdef intp_t* last = at + n_outcomes     # number of the value of the last entry
+    cdef intp_t* last = at + n_outcomes     # by child: number of its last entry's value
     memcpy(at, starts, n_outcomes * sizeof(intp_t))
     for z in range(n_outcomes):
         last[z] = -1
@@ -118,7 +118,7 @@ cdef intp_t partition_rows(
     cdef uint8_t side
     cdef intp_t i
     while left < n and goes_left[entries[left] >> 1]:
-        left += 1   # often all of them
+        left += 1   # often all entries
     for i in range(left, n):
         entry = entries[i]
         side = goes_left[entry >> 1]
@@ -139,7 +139,7 @@ cdef intp_t partition_codes(
     cdef uint8_t code, side
     cdef intp_t i
     while left < n and goes_left[entries[left] >> 1]:
-        left += 1   # often all of them
+        left += 1   # often all entries
     for i in range(left, n):
         entry = entries[i]
         code = codes[i]

@@ -22,17 +22,19 @@ from skconftree.utils._inline cimport midpoint
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, intp_t
 
-# PartedSource: the nodes of a tree whose rows are stored in parts, elsewhere.
+# PartitionedSource: the nodes of a tree whose rows are stored in parts, elsewhere. The outcome
+# of a split for a row is the index of the row's child.
 #
 # The source uses the class counts of a node by codes. They are sums over the parts, which are
-# exact in any order. Nodes of few rows are never entered here unless growth is best-first
-# (PartedSubtrees).
+# exact in any order. Trees below nodes of few rows are grown elsewhere (PartitionedSubtrees),
+# unless growth is best-first.
 #
 # The position of a cut is the largest code that goes left.
 #
 # `nodes` is a Python object with
-#   heads           columns of one row each, a CodedColumn for each feature
-#   n_rows, repeated    of the sample; whether some rows are repeated
+#   heads           metadata of the columns, such as their levels: a CodedColumn of one row for
+#                   each feature
+#   n_rows, repeated    number of rows of the sample; whether some rows are repeated
 #   max_gathered    largest number of rows of a node whose rows are gathered
 #   counts(node)    int64 [codes of all features, classes], with the number of rows in one
 #                   more column if some are repeated; and the weight without repeats, or
@@ -42,18 +44,18 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 #                   more rows than the limit are counted. The nodes are dropped
 #   count_cells(node, splits)   int64 [cells, classes]; splits are (feature, outcomes by
 #                   code, number of outcomes), the last one varies fastest
-#   grow(node, undivided_node)   start to grow a tree below the node; returns a handle
+#   grow(node, open_node)   start to grow a tree below the node; returns a handle
 #   grown(handles)  wait for trees and return them
 #   drop(node)
 # If such a call raises an exception, `error` stores it until it can be raised.
-cdef class PartedSource(RowSource):
-    """The nodes of a tree whose rows are stored in parts; `heads` are their columns."""
+cdef class PartitionedSource(RowSource):
+    """The nodes of a tree whose rows are stored in parts; `heads` is column metadata."""
 
     cdef readonly object nodes
-    cdef readonly NodeRows heads    # the columns, of one row
+    cdef readonly NodeRows heads    # metadata of the columns, as rows of a table of one row
     cdef object error
     cdef Arena arena
-    cdef intp_t* first              # the first code of each feature among all
+    cdef intp_t* first              # first index of each feature in [codes of all features]
     cdef float64_t* histogram       # [codes of a feature, n_classes + 1]
 
     # The node.
@@ -119,7 +121,7 @@ cdef class PartedSource(RowSource):
         return 0
 
     cdef int divide_parts(self, intp_t limit) except -1:
-        # Have the parts divide the pending nodes.
+        # Divide the pending nodes in all parts.
         if self.pending:
             requests, self.pending = self.pending, []
             self.nodes.divide(requests, limit)
@@ -296,32 +298,33 @@ class OpenNode(NamedTuple):
     bounds: tuple[float, float]
 
 
-# PartedSubtrees: the subtrees below small nodes of a tree whose rows are stored in parts.
+# PartitionedSubtrees: the subtrees below small nodes of a tree whose rows are stored in parts.
 #
 # The rows of a small node are gathered somewhere, and a builder grows a tree from them there,
 # while the upper tree continues to grow. In the end the trees are joined, with the node ids
 # that a single builder would have used. Random draws depend on these ids: each subtree is then
-# waited for immediately. Best-first growth returns to every node and does not use subtrees.
-cdef class PartedSubtrees(Helpers):
-    """Grows the trees below the small nodes of a PartedSource elsewhere.
+# waited for immediately. Best-first growth revisits nodes in any order and does not use
+# subtrees.
+cdef class PartitionedSubtrees(Helpers):
+    """Grows the trees below the small nodes of a PartitionedSource elsewhere.
 
-    `draws`: the trees depend on the ids of their nodes.
+    `draws`: random draws, which depend on node ids, are used.
     """
 
-    cdef PartedSource parted
+    cdef PartitionedSource partitioned
     cdef bint draws
     cdef Py_ssize_t max_gathered    # rows of a node that is small
     cdef dict handles               # by node, the handle of its tree
 
-    def __init__(self, PartedSource parted not None, bint draws):
-        self.parted = parted
+    def __init__(self, PartitionedSource partitioned not None, bint draws):
+        self.partitioned = partitioned
         self.draws = draws
-        self.max_gathered = parted.nodes.max_gathered
+        self.max_gathered = partitioned.nodes.max_gathered
         self.handles = {}
 
     cdef int check(self) except -1 nogil:
         with gil:
-            return self.parted.check_parts()
+            return self.partitioned.check_parts()
 
     cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil:
         if candidate.record.end - candidate.record.start > self.max_gathered:
@@ -334,13 +337,13 @@ cdef class PartedSubtrees(Helpers):
         cdef Candidate taken = candidate[0]
         cdef intp_t node = candidate.record.id
         cdef Tree tree
-        handle = self.parted.nodes.grow(node, undivided_node(builder, candidate))
-        self.parted.nodes.drop(node)
+        handle = self.partitioned.nodes.grow(node, open_node(builder, candidate))
+        self.partitioned.nodes.drop(node)
         builder._release(&taken)
         if not self.draws:
             self.handles[node] = handle
             return 0
-        [tree] = self.parted.nodes.grown([handle])
+        [tree] = self.partitioned.nodes.grown([handle])
         if builder.tree.node_count + tree.node_count > builder.tree.capacity:
             builder.tree.reserve(builder.tree.node_count + tree.node_count)
         append_tree(builder.tree, node, tree)
@@ -352,13 +355,13 @@ cdef class PartedSubtrees(Helpers):
 
     cdef int _join(self, Builder builder) except -1:
         if self.handles:
-            trees = self.parted.nodes.grown(list(self.handles.values()))
+            trees = self.partitioned.nodes.grown(list(self.handles.values()))
             builder.tree = join_trees(builder.tree, dict(zip(self.handles, trees, strict=True)))
             self.handles = {}
         return 0
 
 
-cdef undivided_node(Builder builder, const Candidate* candidate):
+cdef open_node(Builder builder, const Candidate* candidate):
     cdef Tree tree = builder.tree
     cdef intp_t id = candidate.record.id
     cdef intp_t K = tree.n_classes
@@ -382,16 +385,17 @@ cdef enum:
     MIN_ROUNDS_PER_LEVEL = 4  # minimum for large nodes
 
 
-cdef class PartedRunnerUp(RunnerUp):
+cdef class PartitionedRunnerUp(RunnerUp):
     """Compares the splits of a node whose rows are stored and counted in parts."""
 
-    cdef PartedSource parted
+    cdef PartitionedSource partitioned
 
     def __init__(
-        self, Splitter splitter not None, PartedSource parted not None, float64_t min_weight=0.0,
+        self, Splitter splitter not None, PartitionedSource partitioned not None,
+        float64_t min_weight=0.0,
     ):
-        super().__init__(splitter, parted.heads, min_weight)
-        self.parted = parted
+        super().__init__(splitter, partitioned.heads, min_weight)
+        self.partitioned = partitioned
 
     cdef void _count_cells(
         self, const NodeRecord* record, intp_t first, intp_t n, intp_t n_cells
@@ -402,15 +406,15 @@ cdef class PartedRunnerUp(RunnerUp):
         memset(self.int_tally, 0, n_cells * (K + 1) * sizeof(int32_t))
         with gil:
             try:
-                tests = [_outcomes_by_code(&self.splits[0])]
+                splits = [_outcomes_by_code(&self.splits[0])]
                 for k in range(first, first + n):
-                    tests.append(_outcomes_by_code(&self.splits[k + 1]))
-                counts = self.parted.nodes.count_cells(record.id, tests)
+                    splits.append(_outcomes_by_code(&self.splits[k + 1]))
+                counts = self.partitioned.nodes.count_cells(record.id, splits)
                 for cell in range(n_cells):
                     for c in range(K):
                         self.int_tally[cell * (K + 1) + c] = <int32_t> counts[cell, c]
             except BaseException as error:
-                self.parted.error = error
+                self.partitioned.error = error
 
 
 cdef _outcomes_by_code(const Sides* sides):
@@ -428,29 +432,29 @@ cdef _outcomes_by_code(const Sides* sides):
     return sides.feature, outcomes, sides.n_outcomes
 
 
-cdef class PartedBuilder(Builder):
-    """Grows a tree from a splitter whose source is a PartedSource.
+cdef class PartitionedBuilder(Builder):
+    """Grows a tree from a splitter whose source is a PartitionedSource.
 
     The parts count and divide large nodes, several at a time unless random draws depend on
     node ids. Depth-first growth leaves nodes of few rows to `helpers`.
     """
 
-    cdef PartedSource parted
+    cdef PartitionedSource partitioned
     cdef Py_ssize_t max_uncounted       # largest number of rows of a child without counts
     cdef Py_ssize_t n_per_round         # nodes that are divided in one round
 
     def __init__(
         self, Splitter splitter, GrowthSettings settings, float64_t min_split_weight,
-        PartedRunnerUp runner_up, PartedSubtrees helpers not None,
+        PartitionedRunnerUp runner_up, PartitionedSubtrees helpers not None,
     ):
         super().__init__(splitter, settings, min_split_weight, runner_up, helpers)
-        self.parted = splitter.source
-        # best-first growth returns to every node
+        self.partitioned = splitter.source
+        # best-first growth counts every node here
         self.max_uncounted = 0 if self.best_first else helpers.max_gathered
         self.n_per_round = 1 if helpers.draws else self._capacity_for_counts()
 
     cdef intp_t _capacity_for_counts(self):
-        cdef intp_t n_cells = self.parted.node_counts.shape[0] * self.parted.node_counts.shape[1]
+        cdef intp_t n_cells = self.partitioned.node_counts.size
         return min(max(1, MAX_BATCH_CELLS // n_cells), MAX_BATCH_NODES)
 
     cdef int _grow_depth_first(self) except -1 nogil:
@@ -471,7 +475,7 @@ cdef class PartedBuilder(Builder):
             for i in range(n):
                 self._grow_node(&taken[i])
             with gil:
-                self.parted.divide_parts(self.max_uncounted)
+                self.partitioned.divide_parts(self.max_uncounted)
         self.arena.release(taken)
         return self.helpers.finish(self)
 
@@ -479,29 +483,31 @@ cdef class PartedBuilder(Builder):
         Builder._examine(self, candidate)
         if candidate.split.feature < 0:
             with gil:
-                self.parted.nodes.drop(candidate.record.id)
+                self.partitioned.nodes.drop(candidate.record.id)
         return 0
 
     cdef int _split_candidate(self, Candidate* candidate) except -1 nogil:
         cdef intp_t n_waiting
         with gil:
-            n_waiting = len(self.parted.pending)
+            n_waiting = len(self.partitioned.pending)
         Builder._split_candidate(self, candidate)
         with gil:
-            self.parted.check_parts()
-            if len(self.parted.pending) == n_waiting:
-                self.parted.nodes.drop(candidate.record.id)
+            self.partitioned.check_parts()
+            if len(self.partitioned.pending) == n_waiting:
+                self.partitioned.nodes.drop(candidate.record.id)
         return 0
 
     cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil:
         Builder._make_child(self, parent, node, outcome)
         with gil:
-            self.parted.add_child(outcome, node, self.starts[outcome + 1] - self.starts[outcome])
+            self.partitioned.add_child(
+                outcome, node, self.starts[outcome + 1] - self.starts[outcome]
+            )
         return 0
 
     cdef int _add(self, Candidate* candidate) except -1 nogil:
         if self.best_first:     # needs the counts immediately
             with gil:
-                self.parted.check_parts()
-                self.parted.divide_parts(self.max_uncounted)
+                self.partitioned.check_parts()
+                self.partitioned.divide_parts(self.max_uncounted)
         return Builder._add(self, candidate)

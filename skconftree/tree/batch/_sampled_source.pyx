@@ -1,4 +1,7 @@
-"""Source for nodes that examine few sampled features, whose codes are looked up."""
+"""Source of rows (_table_source.pxd) for nodes that examine few randomly sampled features.
+
+Instead of dividing all columns between children, it looks up the codes of these features.
+"""
 
 from libc.math cimport INFINITY, fmin, isnan
 from libc.string cimport memset
@@ -8,8 +11,8 @@ from skconftree.tables._encoded_table cimport (
 )
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
-    MAX_COLUMNS, MAX_TAGGED, CodeTally, Parted, class_of, count_of, counts_codes, part_rows,
-    row_of, tagged, restore_parted, tally_packed, walk_unpacked_tally,
+    MAX_COLUMNS, MAX_TAGGED, CodeTally, Division, class_of, count_of, counts_codes, divide_rows,
+    row_of, tagged, restore_divided, tally_packed, walk_unpacked_tally,
 )
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
@@ -30,7 +33,7 @@ from skconftree.utils._typedefs cimport (
 cdef enum:
     NO_CODE = 0x7FFFFFFF
 
-cdef struct DrawnColumn:
+cdef struct SampledColumn:
     # A column of a table of the rows of the sample only.
     bint coded              # few values; otherwise codes are ranks among all rows
     bint has_missing
@@ -58,7 +61,7 @@ cdef inline float32_t smallest_of(
 
 cdef bint describe_column(
     EncodedTable table, intp_t feature, intp_t n_codes, const uint64_t* rows, intp_t n,
-    const int32_t* count, uint8_t* has_level, DrawnColumn* column,
+    const int32_t* count, uint8_t* has_level, SampledColumn* column,
 ) noexcept nogil:
     # Set all fields of `column`. `rows` are the tagged rows of the sample, `count` is by row of
     # the table, `n_codes` is the number of codes of the feature and `has_level` is scratch of size
@@ -115,7 +118,7 @@ cdef bint _has_many_values(
 cdef bint _misses_some(
     EncodedTable table, const Column* column, const int32_t* count
 ) noexcept nogil:
-    # Whether a row of the sample misses the value of a sorted feature: the last entries.
+    # Whether a row of the sample misses the value of a sorted feature. Such rows come last.
     cdef intp_t i = table.n_rows - 1
     cdef intp_t row
     while i >= 0:
@@ -191,8 +194,8 @@ cdef class RankSort:
             n_bits = highest_bit(largest - least) + 1
         for i in range(n):
             keys[i] = (<uint64_t> (ranks[i] - least) << 32) | _tag(rows, i)
-        # Ranks are spread evenly unless features are dependent: after sorting by the leading
-        # bits, little remains to be done
+        # the ranks in a node are often spread evenly, so that they are almost sorted after
+        # sorting by the leading bits
         leading = min(n_bits, highest_bit(n) + EXTRA_BUCKET_BITS)
         _sort_by_digits(self, n, 32 + n_bits - leading, leading)
         if leading < n_bits and not insert_keys(self.keys, n, SHIFTS_PER_ROW * n):
@@ -302,7 +305,7 @@ cdef intp_t walk_two_class_keys(
             class_1 += w * <int32_t> (key & 0xFFFF)
             p += 1
         if size > 0:
-            scan.take(size)
+            scan.process_block(size)
             n_candidates += size
     return n_candidates
 
@@ -348,11 +351,11 @@ cdef intp_t walk_square_keys(
         size += after != rank
         rank = after
         if size == BLOCK:
-            scan.take(BLOCK)
+            scan.process_block(BLOCK)
             n_candidates += BLOCK
             size = 0
     if size > 0:
-        scan.take(size)
+        scan.process_block(size)
     return n_candidates + size
 
 
@@ -360,9 +363,9 @@ cdef enum:
     MIN_PRUNED_ROWS = 256   # rows
     MAX_RUNS = 2048
     RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
-    CORNERS = 3             # of a run, in addition to that of the previous run
-    MARGIN = 64             # ties, much more than the errors of scores
-    AMBIGUOUS = 4
+    CORNERS = 3             # of the box of a run; the fourth is that of the previous run
+    MARGIN = 64             # tolerances, much more than the errors of scores
+    AMBIGUOUS = 4           # tolerances
 
 
 # PrunedWalk: a walk over many unsorted rows of a node of two classes. It counts all candidate
@@ -374,8 +377,9 @@ cdef enum:
 # the best cut between two runs are sorted.
 #
 # The result of a Selection is the same to the last bit: a candidate that is left out is worse
-# than the best one by more than several ties. If other candidates are within a few ties of the
-# best one, so that the result depends on their order, the walk gives up.
+# than the best one by many times the tolerance of comparisons (_selection.pxd). If other
+# candidates are within a few tolerances of the best one, so that the result depends on their
+# order, the walk gives up.
 cdef class PrunedWalk:
     """The candidates that can be the best, for at most n_rows rows and n_codes ranks."""
 
@@ -443,7 +447,7 @@ cdef intp_t _count_runs(
     PrunedWalk pruned, const int32_t* codes, const uint64_t* rows, intp_t n,
     intp_t n_codes, intp_t shift,
 ) noexcept nogil:
-    # Count rows by runs; return the number of distinct ranks.
+    # Count rows by run (a range of ranks); return the number of distinct ranks.
     cdef uint64_t* tally = pruned.tally
     cdef uint64_t* has_rank = pruned.has_rank
     cdef intp_t n_distinct = 0
@@ -547,11 +551,11 @@ cdef intp_t _emit_best(PrunedWalk pruned, Scan scan, intp_t n, float64_t toleran
             scan.position[size] = pruned.positions[i]
             size += 1
             if size == BLOCK:
-                scan.take(size)
+                scan.process_block(size)
                 n_emitted += size
                 size = 0
     if size > 0:
-        scan.take(size)
+        scan.process_block(size)
     return n_emitted + size
 
 
@@ -574,7 +578,7 @@ cdef enum:
     SMALL_N_ROWS = 40       # with many classes, up to this number of rows are sorted
 
 
-# DrawnSource: the rows of a node of a table whose nodes examine few sampled features.
+# SampledSource: the rows of a node of a table whose nodes examine few sampled features.
 #
 # A TableSource divides every column of a node between its children, so that their rows are
 # adjacent in memory. If a node examines few features, most of this work is wasted. This source
@@ -589,7 +593,7 @@ cdef enum:
 # features, because any of them may be sampled by a child.
 #
 # The position of a cut is the largest code that goes left.
-cdef class DrawnSource(RowSource):
+cdef class SampledSource(RowSource):
     """The rows of a node of a table whose nodes examine few sampled features.
 
     The weights `count` are integers, whose sum is below 2^31; rows of weight 0 are absent.
@@ -602,7 +606,7 @@ cdef class DrawnSource(RowSource):
     cdef PrunedWalk pruned      # of two classes
     cdef Arena arena
     cdef readonly bint is_supported
-    cdef DrawnColumn* columns   # [n_features]
+    cdef SampledColumn* columns     # [n_features]
 
     # In node order.
     cdef uint64_t* rows             # [n_rows] tagged, ascending in a node
@@ -613,10 +617,10 @@ cdef class DrawnSource(RowSource):
     cdef int32_t to_count[MAX_COLUMNS]  # features that will be walked and may be counted
     cdef intp_t n_to_count          # together
     cdef intp_t lookup_feature      # the feature of `codes`; -1 = none
-    cdef int32_t* codes             # [n_rows]
+    cdef int32_t* codes             # [n_rows] of `lookup_feature`
     cdef intp_t divided_feature     # the feature and position of the cut by which rows are
     cdef intp_t divided_position    # divided in `partitioned_rows`, or in `sides` if some
-    cdef Parted parted              # have no value; -1 = none
+    cdef Division division          # have no value; -1 = none
     cdef uint8_t* sides             # [n_rows] 0 left, 1 right, 2 no value
     cdef intp_t side_rows[3]
     cdef int32_t* side_counts       # [3, n_classes]
@@ -684,7 +688,7 @@ cdef class DrawnSource(RowSource):
                 self.rows[n] = tagged(i, y[i], count[i])
                 n += 1
         n = self.n_rows
-        self.columns = <DrawnColumn*> self.arena.take(d, sizeof(DrawnColumn))
+        self.columns = <SampledColumn*> self.arena.take(d, sizeof(SampledColumn))
         has_level = <uint8_t*> self.arena.take(MAX_LEVELS, sizeof(uint8_t))
         for f in range(d):
             self.is_supported = self.is_supported and describe_column(
@@ -726,7 +730,7 @@ cdef class DrawnSource(RowSource):
 
     cdef void prepare_features(self, const int32_t* features, intp_t n) noexcept nogil:
         # Coded columns that will be walked over all rows are counted together.
-        cdef const DrawnColumn* column
+        cdef const SampledColumn* column
         cdef intp_t i
         for i in range(n):
             column = &self.columns[features[i]]
@@ -754,7 +758,7 @@ cdef class DrawnSource(RowSource):
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         # Counting and sorting codes emit the same candidates. If sums depend on the order of
         # the rows or the ends of blocks, the choice is that of TableSource.
-        cdef const DrawnColumn* column = &self.columns[feature]
+        cdef const SampledColumn* column = &self.columns[feature]
         cdef intp_t K = self.node.n_classes
         cdef bint counts, exact
         if not column.has_missing:
@@ -907,20 +911,20 @@ cdef class DrawnSource(RowSource):
     cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil:
         cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
-        cdef intp_t least = -1, most = -1, i
+        cdef intp_t least = -1, highest = -1, i
         self._lookup(feature)
         for i in range(self.node.record.end - self.node.record.start):
             if self.codes[i] == missing:
                 continue
             if least < 0 or self.codes[i] < self.codes[least]:
                 least = i
-            if most < 0 or self.codes[i] > self.codes[most]:
-                most = i
+            if highest < 0 or self.codes[i] > self.codes[highest]:
+                highest = i
         low[0] = high[0] = 0.0
         if least < 0:
             return
         low[0] = value_of(self.table, feature, row_of(rows[least]), self.codes[least])
-        high[0] = value_of(self.table, feature, row_of(rows[most]), self.codes[most])
+        high[0] = value_of(self.table, feature, row_of(rows[highest]), self.codes[highest])
 
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
         # The lowest value of a node is at most the threshold.
@@ -933,7 +937,7 @@ cdef class DrawnSource(RowSource):
         while low < high:
             middle = (low + high) // 2
             row = column.order[middle] >> 1
-            # NaN is not
+            # NaN is never <= threshold
             if column.values[row * self.table.stride] <= threshold:
                 low = middle + 1
             else:
@@ -944,8 +948,10 @@ cdef class DrawnSource(RowSource):
         if self.divided_feature != feature or self.divided_position != position:
             self._set_sides(feature, position)
         return midpoint(
-            value_of(self.table, feature, self.parted.below, <int32_t> position),
-            smallest_of(self.table, feature, self.parted.above, <int32_t> self.parted.code_above),
+            value_of(self.table, feature, self.division.below, <int32_t> position),
+            smallest_of(
+                self.table, feature, self.division.above, <int32_t> self.division.code_above
+            ),
         )
 
     cdef void _set_sides(self, intp_t feature, intp_t position) noexcept nogil:
@@ -965,40 +971,40 @@ cdef class DrawnSource(RowSource):
         cdef intp_t K = self.node.n_classes
         cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef intp_t n = self.node.record.end - self.node.record.start
-        cdef Parted* parted = &self.parted
+        cdef Division* division = &self.division
         cdef intp_t i, c
         if column.width == 1:
-            part_rows(
-                codes, row_bytes, rows, n, cut, self.packed.bits, self.partitioned_rows, parted,
+            divide_rows(
+                codes, row_bytes, rows, n, cut, self.packed.bits, self.partitioned_rows, division,
             )
         elif column.width == 2:
-            part_rows(
+            divide_rows(
                 <const uint16_t*> codes, row_bytes // 2, rows, n, cut, self.packed.bits,
-                self.partitioned_rows, parted,
+                self.partitioned_rows, division,
             )
         else:
-            part_rows(
+            divide_rows(
                 <const int32_t*> codes, row_bytes // 4, rows, n, cut, self.packed.bits,
-                self.partitioned_rows, parted,
+                self.partitioned_rows, division,
             )
-        self.side_rows[0] = parted.n_left
-        self.side_rows[1] = n - parted.n_left
+        self.side_rows[0] = division.n_left
+        self.side_rows[1] = n - division.n_left
         self.side_rows[2] = 0
         if self.packed.bits > 0:
             for c in range(K):
                 self.side_counts[K + c] = <int32_t> (
-                    (parted.right >> (c * self.packed.bits))
+                    (division.right >> (c * self.packed.bits))
                     & ((<uint64_t> 1 << self.packed.bits) - 1)
                 )
         else:
-            for i in range(parted.n_left, n):
+            for i in range(division.n_left, n):
                 self.side_counts[K + class_of(self.partitioned_rows[i])] += (
                     count_of(self.partitioned_rows[i])
                 )
         for c in range(K):
             self.side_counts[c] = (<int32_t> self.node.counts[c] - self.side_counts[K + c])
-        self._prefetch_value(feature, parted.below)
-        self._prefetch_value(feature, parted.above)
+        self._prefetch_value(feature, division.below)
+        self._prefetch_value(feature, division.above)
 
     cdef void _mark_sides(self, intp_t feature, int32_t cut) noexcept nogil:
         # The code of rows without a value is the largest.
@@ -1006,7 +1012,7 @@ cdef class DrawnSource(RowSource):
         cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef intp_t n = self.node.record.end - self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
-        cdef Parted* parted = &self.parted
+        cdef Division* division = &self.division
         cdef int32_t below = -1
         cdef int32_t above = NO_CODE
         cdef int32_t code
@@ -1022,15 +1028,15 @@ cdef class DrawnSource(RowSource):
             self.side_counts[side * K + class_of(rows[i])] += count_of(rows[i])
             if code == cut and below < 0:
                 below = code
-                parted.below = row_of(rows[i])
+                division.below = row_of(rows[i])
             if side == 1 and code < above:
                 above = code
-                parted.above = row_of(rows[i])
-        parted.code_above = above
+                division.above = row_of(rows[i])
+        division.code_above = above
         if below >= 0:
-            self._prefetch_value(feature, parted.below)
+            self._prefetch_value(feature, division.below)
         if above != NO_CODE:
-            self._prefetch_value(feature, parted.above)
+            self._prefetch_value(feature, division.above)
 
     cdef void _prefetch_value(self, intp_t feature, intp_t row) noexcept nogil:
         # The value will be used for the threshold.
@@ -1112,7 +1118,7 @@ cdef class DrawnSource(RowSource):
         elif self.divided_feature != split.feature or self.divided_position != split.cut.position:
             self._set_sides(split.feature, split.cut.position)
         if is_binary:
-            restore_parted(self.partitioned_rows, n, self.parted.n_left, rows)
+            restore_divided(self.partitioned_rows, n, self.division.n_left, rows)
         elif multiway:
             scatter_values(
                 rows, n, self.branches, starts, children.n_outcomes, self.at,

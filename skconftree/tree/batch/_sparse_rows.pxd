@@ -2,9 +2,11 @@
 #
 # Invariant: the entries of a node are one segment [begin, end) of its column, in the order
 # of the rows, or of the values if SORTED. partition() divides it into the segments of the
-# children, [begin, middle) and [middle, end). A column stores the segment of the last node
-# that listed it, and its visit. If another node has been entered since, the column has no
-# entries in it. Candidates store the segments of their nodes.
+# children, [begin, middle) and [middle, end). A candidate, a leaf that may still split, stores
+# the segments of its node. enter() writes them into the columns, with the number of the call,
+# `visit`: a column with another number has no entries in the node.
+#
+# The form of a column is CODED, PAIR, SORTED or FULL, see tables/_sparse_columns.pxd.
 #
 # For rare cases, densify() creates an ordinary column from a sparse one, for one node at a
 # time.
@@ -30,18 +32,18 @@ cdef class SparseRows:
     cdef uint32_t* entries
     cdef uint8_t* codes             # of the entries of CODED columns
     cdef const float32_t* levels    # ascending within a column
-    cdef int32_t visit              # of the node entered last; 0 of the root
+    cdef int32_t visit              # number of the last call of enter(); 0 at the root
     cdef int32_t n_visits
-    cdef uint8_t* by_row            # [n_rows of the table] zero between calls
+    cdef uint8_t* by_row            # [n_rows of the table] scratch, zero between calls
 
-    cdef Column dense               # of the node, and its feature, or -1
-    cdef intp_t dense_feature
+    cdef Column dense               # result of densify()
+    cdef intp_t dense_feature       # its feature, or -1
     cdef uint8_t* dense_codes       # [n_rows] its arrays
     cdef uint32_t* dense_order
     cdef float32_t* dense_values    # [n_rows of the table]
 
     cdef inline intp_t n_stored(self, intp_t feature) noexcept nogil:
-        # Entries of the node entered.
+        # Number of entries of the node entered last.
         cdef SparseColumn* column = &self.columns[feature]
         if column.visit != self.visit:
             return 0

@@ -1,4 +1,4 @@
-"""Sparse columns, which store only nonzero values, node by node."""
+"""Sparse columns, which store only nonzero values, node by node. Terms: _sparse_rows.pxd."""
 
 from libc.string cimport memcpy, memset
 
@@ -151,7 +151,7 @@ cdef class SparseRows:
         return n
 
     cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil:
-        # Go to a node. The root has complete columns, which need no list.
+        # Begin a node. The root has complete columns and no list of segments.
         if node == 0:
             self.visit = 0
         else:
@@ -233,7 +233,7 @@ cdef class SparseRows:
     cdef void densify(
         self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end, bint with_values,
     ) noexcept nogil:
-        # For the node with rows[start:end].
+        # Set `dense` to the column of the node with rows[start:end].
         cdef SparseColumn* sparse = &self.columns[feature]
         cdef Column* column = &self.dense
         cdef intp_t n = end - start

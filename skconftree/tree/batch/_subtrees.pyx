@@ -14,8 +14,9 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 
 # Workers: the threads that grow one tree. Each has a splitter, which finds the best split of a
-# node, with its own kernels (the compiled criterion and bound) and scratch memory. The source
-# of a splitter reads the rows of the node. The sources share the arrays of the rows.
+# node, with its own kernels (the compiled criterion and bound) and scratch memory. A bound is a
+# split rule; its kinds are described in bounds/_contract.pxd. The source of a splitter reads the
+# rows of the node. The sources share the arrays of the rows.
 #
 # In large nodes the workers share the columns: SharedSplitter lets them scan the features,
 # SharedSource lets them divide the columns. The scan of a feature does not depend on earlier
@@ -37,7 +38,7 @@ cdef enum:
 
 
 cdef class Workers:
-    """The threads that grow one tree, a `thread_team`; see above.
+    """The threads that grow one tree, a `thread_team`.
 
     They share the columns of nodes with at least `min_shared_values` values.
     """
@@ -90,7 +91,7 @@ cdef class Workers:
         return self._run("_scan_part", 0)
 
     cdef bint divide(self, const NodeRecord* record, intp_t feature, bint by_rows) noexcept nogil:
-        self.record = <NodeRecord*> record      # which is read only
+        self.record = <NodeRecord*> record      # only read
         self.split_feature = feature
         return self._run("_divide_part", by_rows)
 
@@ -335,7 +336,7 @@ cdef Tree join_trees(Tree top_tree, dict below):
 
 
 cdef void _number_splits(Tree tree, int32_t* splits) noexcept nogil:
-    # In the order of their first children.
+    # Number the splits in the order of their first children.
     cdef int32_t n = 0
     cdef intp_t node, parent
     for node in range(1, tree.node_count):

@@ -22,8 +22,7 @@ cdef inline void add_value(
 
 
 # RowSource: a source whose rows a builder divides among the children of a node, so that
-# a node is a range [start, end) of them. TableSource is one; each way of storing rows is a
-# subclass.
+# a node is a range [start, end) of them. Each storage format of rows is a subclass.
 
 cdef enum ChildRows:
     IS_CONSTANT        # the feature is constant in the child
@@ -33,12 +32,13 @@ cdef enum ChildRows:
 
 cdef class RowSource(Source):
     cdef readonly intp_t n_rows     # of the sample
-    cdef bint has_segments          # rows_of_child() may answer IN_SEGMENT or IS_CONSTANT
+    cdef bint has_segments          # rows_of_child() may return IN_SEGMENT or IS_CONSTANT
 
-    # Go to a node, with the segments that it has stored.
+    # Begin a node. The builder has stored the segments of its sparse columns
+    # (_sparse_rows.pxd).
     cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil
-    # Divide the rows of the node entered. Its children begin at `starts`, relative to its
-    # own start.
+    # Divide the rows of the node entered last. The rows of its children begin at `starts`,
+    # relative to its own start.
     cdef void divide(
         self, const NodeRecord* record, const Split* split, const intp_t* starts
     ) noexcept nogil
@@ -50,7 +50,7 @@ cdef class RowSource(Source):
     # and the position of the cut with the values <= threshold on the left.
     cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil
-    # How the rows of a feature are passed to a child, after divide().
+    # Where the rows of a feature are stored for a child, after divide().
     cdef ChildRows rows_of_child(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil
@@ -112,8 +112,8 @@ cdef inline intp_t index_of_level(const Column* column, float64_t threshold) noe
 
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
-    cdef StoredOrder stored_order   # of a node that is looked ahead from
-    cdef CodeTally packed           # of nodes whose rows are labeled, with integer weights
+    cdef StoredOrder stored_order   # of a node before look-ahead grows trees below it
+    cdef CodeTally packed           # for nodes of labeled rows with integer weights
     cdef Arena arena
 
     # One feature.
@@ -122,13 +122,13 @@ cdef class TableSource(RowSource):
     cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
     cdef int32_t* sorted_codes      # [SORT_LIMIT] their codes
     cdef intp_t n_present           # rows with a value, if the feature is sorted
-    cdef intp_t* at                 # [2, branches of a multiway split] scratch
+    cdef intp_t* at                 # [2, branches of a multiway split] next index to write
     cdef void* scratch              # [n_rows + 1] 8 bytes each: rows being moved
 
     # The node.
-    cdef float64_t n_walked         # rows with repeats, or REPEATS of each if less
-    cdef float64_t unlabeled        # weight of the unlabeled rows; of sparse tables only
+    cdef float64_t n_walked         # rows with repeats, at most REPEATS times those without
+    cdef float64_t unlabeled        # weight of the unlabeled rows; for sparse tables only
 
-    # Divide the rows of a node, which have been marked, between two children.
+    # Divide the rows of a node between two children; their sides have been marked.
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
     cdef intp_t _walk_order(self, const Column* column, intp_t n, Scan scan) noexcept nogil

@@ -1,4 +1,4 @@
-# Bins: the candidate cuts of a leaf, and the class counts between them.
+# Bins: the candidate thresholds (cuts) of a leaf, and the class counts between them.
 #
 # The edges of a leaf are set once, when it is created from its parent's histogram or
 # when its rows are counted. They stay fixed, because anytime-valid evidence requires

@@ -1,4 +1,4 @@
-"""Bins from rows, bins of a child, and the child's counts."""
+"""Bins from rows, bins of a child, and the child's counts. Terms: _bins.pxd."""
 
 from libc.math cimport INFINITY
 from libc.string cimport memset
@@ -396,7 +396,7 @@ cdef void fill_child_counts(
     intp_t n_classes, const Side* side, const Bins* bins, float64_t* child_counts,
 ) noexcept nogil:
     # Class counts of the child: the counts of each bin of the parent are distributed over
-    # the child's bins by overlap. The child takes over the share scale[c] of class c.
+    # the child's bins by overlap. The child inherits the share scale[c] of class c.
     cdef intp_t K = n_classes
     cdef intp_t f, b, begin, end, last
     memset(child_counts, 0, bins.first[n_features] * K * sizeof(float64_t))

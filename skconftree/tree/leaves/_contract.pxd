@@ -5,6 +5,10 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, label_t, uint64_t,
 )
 
+# A growing leaf is a leaf of an incrementally trained tree. Its memory is the form in which it
+# stores the statistics of its rows: the rows, class counts of bins, or moments. A cut is a
+# candidate threshold. A bound is the rule that accepts or rejects splits.
+#
 # LeafSplit: the split of a growing leaf.
 
 cdef struct LeafSplit:
@@ -16,7 +20,7 @@ cdef struct LeafSplit:
     const int16_t* child_of_code  # outcome of each category, -1: not seen; NULL if numeric
     intp_t n_codes
     intp_t unknown              # outcome of a category that was not seen before
-    const float64_t* pool       # weight W of each outcome
+    const float64_t* pool       # W of each outcome: weight with unlabeled rows, or volume
 
 
 cdef inline intp_t outcome_of(const LeafSplit* leaf_split, float32_t value) noexcept nogil:
@@ -41,7 +45,7 @@ cdef inline intp_t outcome_of_bin(
     return b > leaf_split.cut
 
 
-# Statistics of a growing leaf, and the interface of the kinds of leaf memory.
+# Leaf: statistics of a growing leaf. LeafMemory: interface of the kinds of leaf memory.
 #
 # There are two sets of statistics. `total` covers all rows, including those inherited
 # from the parent; predictions use it, and so do the splits of bounds that count every
@@ -88,8 +92,8 @@ cdef struct Policy:
     intp_t stored_rows      # that a leaf may store in addition to counts; 0: none
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
-    bint inherited_is_evidence  # so are inherited rows that the parent stored
-    bint single_bayes       # then it has no naive Bayes of its own rows alone
+    bint inherited_is_evidence  # except that inherited stored rows are evidence, too
+    bint single_bayes       # a leaf that inherited such rows has a single naive Bayes model
     bint fixed_cuts         # a leaf's candidate cuts are set once
     bint bayes              # leaves may predict by naive Bayes
     float64_t inherited     # largest weight that a child inherits, except as rows
@@ -113,9 +117,9 @@ cdef struct Leaf:
     uint64_t key                # seed of its feature subset
     FeatureSubset* subset       # or NULL: it uses all features
     Leaf* inherited_model       # of a leaf with a subset: the statistics of its parent, in
-                                # the parent's features; NULL once they are outweighed
+                                # the parent's features; NULL once its own far outweigh them
     const LeafMemory* memory
-    Blocks blocks               # owns all that is released if memory is short
+    Blocks blocks               # owns what is released if the memory limit is exceeded
     intp_t attempt              # number of split attempts
     float64_t n_fresh           # weight of the rows since its creation
     float64_t n_examined        # n_fresh at the last attempt
@@ -155,8 +159,8 @@ cdef inline bint uses_fresh_only(const Leaf* leaf, const Policy* policy) noexcep
     return policy.separate and not leaf.inherits_evidence
 
 
-cdef struct BinTable:       # evidence of one feature of a leaf
-    intp_t width            # numbers of a bin; the first n_classes are class counts
+cdef struct BinTable:       # class counts of one numeric feature of a leaf, as evidence
+    intp_t width            # columns per bin; the first n_classes are class counts
     intp_t n_bins           # 0: the leaf has no cuts yet
     float32_t* edges        # [Policy.max_bins] upper ends, the last one infinite
     float64_t* counts       # [n_bins, width]
@@ -183,9 +187,9 @@ cdef struct LeafHeader:     # of a leaf in a pickled state
 cdef struct LeafMemory:
     # A kind of leaf memory. `_leaf` calls its functions; a function is NULL if there is
     # nothing to do, or if nothing uses its result.
-    int64_t code            # in a state: never changed, never reused
+    int64_t code            # of the memory in a pickled state; never change or reuse it
     bint may_split          # a leaf may try to split
-    bint stores_rows        # all of them, unless the leaf has dropped some
+    bint stores_rows        # all rows, unless the leaf has dropped some
     bint counts_bins        # evidence is counted in bins; if not, it is the stored rows,
                             # if there are any and cuts are not fixed
 
@@ -199,11 +203,11 @@ cdef struct LeafMemory:
     ) except -1 nogil
     # Change to another memory if the leaf has enough rows; called after each row.
     int (*convert)(Leaf* leaf, const Policy* policy) except -1 nogil
-    # Turn a leaf that stores rows into one of this memory; NULL if that is impossible.
+    # Convert a leaf that stores rows to this memory; NULL if that is impossible.
     int (*take_rows)(Leaf* leaf, const Policy* policy) except -1 nogil
-    # Fill an empty leaf with the share of one outcome of a split, including `total` and
-    # `n_total`. share[c] is set to the share of class c. The shares of all outcomes sum to
-    # the parent's counts of each class, unless a child would inherit more than
+    # Fill an empty child with the parent's statistics of one outcome of a split, including
+    # `total` and `n_total`. share[c] is set to the share of class c. The children's counts
+    # of each class sum to the parent's, unless a child would inherit more than
     # Policy.inherited: then it starts with that weight.
     int (*fill_child)(
         const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
@@ -220,8 +224,8 @@ cdef struct LeafMemory:
     ) noexcept nogil
     # For a numeric feature without missing values: the share of n rows that are of each
     # class and on the left of each cut of tabulate(), [n_classes, LANES], within 1e-5 of
-    # the share of the class. Returns the number of cuts, without those that split the
-    # rows as another cut does. NULL if it would cost as much as tabulate().
+    # the share of the class. Returns the number of cuts that split the rows differently.
+    # NULL if it would cost as much as tabulate().
     intp_t (*sketch)(
         const Leaf* leaf, const Policy* policy, intp_t feature, float64_t n, float32_t* left,
     ) noexcept nogil

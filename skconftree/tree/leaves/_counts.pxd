@@ -1,13 +1,14 @@
-# Counts: the class counts of a leaf's bins, whichever memory keeps them.
+# Counts: the class counts of a leaf's bins, for all leaf memories. Terms: _contract.pxd,
+# _bins.pxd. A child inherits counts from the leaf that is split.
 
 from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, LeafSplit, Policy
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
-cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil
-cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil
+cdef int allocate_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil
+cdef int allocate_categories(Leaf* leaf, const Policy* policy) except -1 nogil
 cdef int ensure_capacity(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil
-cdef void forget_bins(Leaf* leaf) noexcept nogil
+cdef void release_bins(Leaf* leaf) noexcept nogil
 cdef void count_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,

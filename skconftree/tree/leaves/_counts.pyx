@@ -1,4 +1,4 @@
-"""Class counts of a leaf's bins."""
+"""Class counts of a leaf's bins. Terms are defined in _contract.pxd and _bins.pxd."""
 
 from libc.string cimport memcpy, memset
 
@@ -12,7 +12,7 @@ from skconftree.utils._memory cimport Blocks, release, take_array, take_zeros
 from skconftree.utils._typedefs cimport uint8_t
 
 
-cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil:
+cdef int allocate_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nogil:
     # Allocate counts for the bins of a leaf, all 0.
     cdef intp_t size = leaf.bins.first[policy.n_features] * policy.n_classes
     cdef Blocks* blocks = &leaf.blocks
@@ -24,14 +24,14 @@ cdef int open_counts(Leaf* leaf, const Policy* policy, bint fresh) except -1 nog
     return 0
 
 
-cdef int open_categories(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Bins of the categories only, which moments do not describe.
+cdef int allocate_categories(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Allocate bins of categories only, for a memory with moments of numeric features.
     bins_of_codes(&leaf.blocks, &leaf.bins, policy.n_features, policy.n_codes)
-    open_counts(leaf, policy, False)
+    allocate_counts(leaf, policy, False)
     return 0
 
 
-cdef void forget_bins(Leaf* leaf) noexcept nogil:
+cdef void release_bins(Leaf* leaf) noexcept nogil:
     release(&leaf.blocks, leaf.bins.first)
     release(&leaf.blocks, leaf.histogram)
     release(&leaf.blocks, leaf.fresh_histogram)
@@ -44,7 +44,7 @@ cdef void count_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight,
     const int32_t* bins,
 ) noexcept nogil:
-    # Does nothing if nothing is counted; `bins` are the bins of the row's values.
+    # Does nothing without a histogram; `bins` are the bins of the row's values.
     cdef intp_t K = policy.n_classes
     cdef float64_t* histogram = leaf.histogram
     cdef float64_t* fresh = leaf.fresh_histogram
@@ -66,7 +66,7 @@ cdef void count_row(
 
 
 cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # The counts that splits use.
+    # The counts that the bound and the criterion use.
     if uses_fresh_only(leaf, policy) and leaf.fresh_histogram != NULL:
         return leaf.fresh_histogram
     return leaf.histogram
@@ -106,7 +106,7 @@ cdef void count_categories_of_bins(
 
 
 cdef int ensure_capacity(Leaf* leaf, const Policy* policy, const float32_t* x) except -1 nogil:
-    # Bins for the categories of a row that are new to the leaf.
+    # Add bins for the categories of a row that are new to the leaf.
     cdef intp_t i, f, code
     if leaf.bins.first == NULL:
         return 0
@@ -128,19 +128,19 @@ cdef int _add_bins(Leaf* leaf, const Policy* policy, intp_t feature, intp_t code
     cdef float64_t* fresh_histogram = NULL
     bins_with_code(blocks, &leaf.bins, d, feature, code, &wider)
     if leaf.histogram != NULL:
-        histogram = _spread_out(blocks, leaf.histogram, &leaf.bins, &wider, d, K, feature)
+        histogram = _insert_bins(blocks, leaf.histogram, &leaf.bins, &wider, d, K, feature)
     if leaf.fresh_histogram != NULL:
-        fresh_histogram = _spread_out(
+        fresh_histogram = _insert_bins(
             blocks, leaf.fresh_histogram, &leaf.bins, &wider, d, K, feature
         )
-    forget_bins(leaf)
+    release_bins(leaf)
     leaf.bins = wider
     leaf.histogram = histogram
     leaf.fresh_histogram = fresh_histogram
     return 0
 
 
-cdef float64_t* _spread_out(
+cdef float64_t* _insert_bins(
     Blocks* blocks, const float64_t* histogram, const Bins* bins, const Bins* wider,
     intp_t d, intp_t K, intp_t feature,
 ) except NULL nogil:
@@ -200,8 +200,8 @@ cdef int partition_bins(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     const float64_t* scale, bint all_features, Leaf* child,
 ) except -1 nogil:
-    # The child's share of class c is scale[c]. If `all_features` is False, the bins are of
-    # categories only.
+    # Set the bins and counts of a child, whose share of class c is scale[c]. If
+    # `all_features` is False, only nominal features have bins.
     #
     # The bins of the split feature go to one side unchanged: their counts are already
     # those of the side, and only the reduction to Policy.inherited applies.
@@ -226,7 +226,7 @@ cdef int partition_bins(
         blocks, &parent.bins, parent.histogram, scale, d, K, policy.max_bins, &side,
         missing, &child.bins,
     )
-    open_counts(child, policy, policy.separate or policy.bayes)
+    allocate_counts(child, policy, policy.separate or policy.bayes)
     fill_child_counts(
         &parent.bins, parent.histogram, scale, d, K, &side, &child.bins, child.histogram
     )

@@ -1,5 +1,5 @@
-# GAUSSIAN: a leaf stores the moments (weight, mean, variance) of each feature and class, and
-# counts categories.
+# GAUSSIAN: the leaf memory (_contract.pxd) that stores the moments (weight, mean, variance) of
+# each feature and class, and counts categories.
 #
 # The rows of a class are assumed to be normally distributed within their range.
 # `Leaf.extra`, the data of a leaf that only its kind of memory uses, is the range of each

@@ -1,4 +1,4 @@
-"""Memory that stores the moments of each class."""
+"""Leaf memory that stores the moments of each class. Terms: _contract.pxd, _moments.pxd."""
 
 from libc.math cimport INFINITY, fmin
 from libc.string cimport memset
@@ -6,12 +6,12 @@ from libc.string cimport memset
 from skconftree.tree._settings cimport MIN_CUT_ROWS
 from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafSplit, Policy
 from skconftree.tree.leaves._counts cimport (
-    count_categories_of_bins, count_row, set_child_total, open_categories, partition_bins,
+    count_categories_of_bins, count_row, set_child_total, allocate_categories, partition_bins,
     shares_of_bins,
 )
 from skconftree.tree.leaves._moments cimport (
     Moments, add_to_moments, allocate_moments, child_moments, has_single_cut, normal_shares,
-    open_for_row, class_share, range_of_moments, rough_shares, weight_known,
+    ensure_blocks, class_share, range_of_moments, rough_shares, weight_known,
 )
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._memory cimport take_array
@@ -24,7 +24,7 @@ cdef enum:
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
     allocate_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
     if policy.n_nominal > 0:
-        open_categories(leaf, policy)
+        allocate_categories(leaf, policy)
     return 0
 
 
@@ -35,9 +35,9 @@ cdef int _observe(
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef Moments* fresh = &leaf.fresh_moments
-    open_for_row(&leaf.blocks, &leaf.moments, x, d, K, y, policy.missing)
+    ensure_blocks(&leaf.blocks, &leaf.moments, x, d, K, y, policy.missing)
     if fresh.blocks != NULL:
-        open_for_row(&leaf.blocks, fresh, x, d, K, y, policy.missing)
+        ensure_blocks(&leaf.blocks, fresh, x, d, K, y, policy.missing)
         add_to_moments(fresh, x, d, K, y, weight)
     add_to_moments(&leaf.moments, x, d, K, y, weight)
     count_row(leaf, policy, x, y, weight, bins)
@@ -156,7 +156,7 @@ cdef intp_t _sketch(
 cdef void _tabulate(
     const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
 ) noexcept nogil:
-    # The mass of each class between the cuts, by its normal distribution.
+    # The weight of each class between the cuts, by its normal distribution.
     cdef intp_t d = policy.n_features
     cdef intp_t width = table.width
     cdef const Moments* moments = _evidence(leaf, policy)

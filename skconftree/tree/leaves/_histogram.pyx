@@ -1,9 +1,12 @@
-"""Memories that count rows per class and bin, and may also store them."""
+"""Leaf memories that count rows per class and bin, and may also store them.
+
+Terms are defined in _contract.pxd, the two memories in _histogram.pxd.
+"""
 
 from skconftree.tree.leaves._bins cimport NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins
 from skconftree.tree.leaves._contract cimport Leaf, LeafSplit, Policy, uses_fresh_only
 from skconftree.tree.leaves._counts cimport (
-    count_categories_of_bins, count_row, forget_bins, set_child_total, open_counts,
+    count_categories_of_bins, count_row, release_bins, set_child_total, allocate_counts,
     partition_bins, shares_of_bins, tabulate_bins,
 )
 from skconftree.tree.leaves._moments cimport release_moments
@@ -27,14 +30,14 @@ cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
         or policy.bayes and not (leaf.inherits_evidence and policy.single_bayes)
     )
     if leaf.histogram != NULL:
-        forget_bins(leaf)       # they are of categories only
+        release_bins(leaf)      # bins of categories only
     if leaf.bins.first == NULL:
         n_first = min(leaf.n_rows, policy.row_limit)
         bins_of_rows(
             &leaf.blocks, &leaf.bins, leaf.x, n_first, policy.n_features,
             policy.max_bins, policy.n_codes, policy.missing,
         )
-    open_counts(leaf, policy, separate_fresh)
+    allocate_counts(leaf, policy, separate_fresh)
     while begin < leaf.n_rows:
         end = min(begin + BLOCK, leaf.n_rows)
         if begin < n_first:

@@ -3,7 +3,7 @@ from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
-# Functions of a growing leaf of any memory.
+# Functions of a growing leaf of any memory. Terms are defined in _contract.pxd.
 
 cdef enum:
     LEAF_COUNTS = 3     # arrays of class counts: fresh, total, recent

@@ -1,4 +1,7 @@
-"""Growing leaves: their memory, the statistics that children inherit, their size."""
+"""Growing leaves: their memory, the statistics that children inherit, their size.
+
+Terms are defined in _contract.pxd.
+"""
 
 from libc.math cimport isfinite
 from libc.string cimport memcpy, memset
@@ -26,7 +29,8 @@ from skconftree.utils._typedefs cimport int64_t, uint64_t
 NOTHING.code = 0
 
 
-cdef float64_t DROP_FACTOR = 10.0      # times what it took over, a leaf forgets that
+# A leaf drops inherited statistics when its own rows have this many times their weight.
+cdef float64_t DROP_FACTOR = 10.0
 
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
@@ -130,7 +134,7 @@ cdef void _merge_hits(Leaf* leaf) noexcept nogil:
 
 
 cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
-    # Drop what the leaf took over, because its own rows far outweigh it.
+    # Drop the inherited statistics, because the leaf's own rows far outweigh them.
     cdef intp_t c
     if leaf.fresh_histogram == NULL and leaf.fresh_moments.blocks == NULL:
         return
@@ -165,15 +169,15 @@ cdef int start_child(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
-    # Fill an empty leaf with the share of one outcome, and its box. share[c] is set to
-    # the share of class c, which is exact unless it is computed from moments.
+    # Fill an empty child with the parent's statistics of one outcome, and its box. share[c]
+    # is set to the share of class c, which is exact unless it is computed from moments.
     cdef intp_t d = policy.n_features
-    cdef LeafSplit test = leaf_split[0]
+    cdef LeafSplit own_split = leaf_split[0]
     cdef Leaf* target = child
     if parent.subset != NULL:
-        # The child draws its own features, which its parent may not use: it takes over
-        # only a model for predictions.
-        test.feature = index_of(parent, leaf_split.feature)
+        # The child draws its own features, which its parent may not use: it inherits only
+        # a model for predictions.
+        own_split.feature = index_of(parent, leaf_split.feature)
         draw_subset(child, policy)
         child.memory = policy.first
         child.memory.open(child, policy_of(child, policy))
@@ -181,7 +185,9 @@ cdef int start_child(
         target.key = parent.key
         draw_subset(target, policy)   # the parent's features
     target.memory = parent.memory
-    parent.memory.fill_child(parent, policy_of(parent, policy), &test, outcome, share, target)
+    parent.memory.fill_child(
+        parent, policy_of(parent, policy), &own_split, outcome, share, target
+    )
     if target != child and not policy.bayes:
         drop_inherited_model(child, policy)
     if parent.box != NULL:
@@ -209,7 +215,7 @@ cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
 
 # A leaf is written as a header of integers, floats, its counts, the data of its memory,
 # and its box. If leaves use feature subsets, the key of the subset is first, and the
-# inherited model, if any, is last. The unlabeled rows of a leaf follow from the tree.
+# inherited model, if any, is last. The unlabeled rows of a leaf are computed from the tree.
 cdef enum:
     N_NUMBERS = 7
     N_MODELS = 4
@@ -298,7 +304,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     for i in range(N_MODELS):
         leaf.hits[i] = numbers[3 + i]
     reader.take(leaf.fresh, LEAF_COUNTS * K * sizeof(float64_t))
-    for i in range(LEAF_COUNTS * K):    # they index tables
+    for i in range(LEAF_COUNTS * K):    # counts index tables
         require(isfinite(leaf.fresh[i]) and leaf.fresh[i] >= 0.0)
     leaf.memory = memory_of_code(header.code)
     require(0 <= header.inherits_evidence <= policy.inherited_is_evidence)

@@ -6,12 +6,12 @@ from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, ui
 # LeafStore: the statistics of the leaves of a growing tree, by node.
 #
 # A node has a leaf in the store if, and only if, it is a leaf of the tree; only the store
-# allocates and releases its leaves. `policy` has what the leaves share, including the
-# categories seen so far. Its address never changes.
+# allocates and releases its leaves. `policy` has the settings that the leaves share, and the
+# categories seen so far. Its address never changes. Leaves are described in _contract.pxd.
 #
 # The pool is the unlabeled rows, X_pool. Its lines, [n_lines, n_rows], are lists of these
 # rows: line 0 in ascending order within each leaf, the others in the order of one numeric
-# feature. A leaf has the same range of every line. The box of a leaf is the range of each
+# feature. A leaf has the same range of every line. The box of a leaf is its range of each
 # feature, [n_features, 2]; it exists only if children are weighted by their volume.
 
 cdef class LeafStore:
@@ -60,7 +60,7 @@ cdef void partition_pool(
     const float32_t[:, ::1] pool, Leaf** children,
 ) noexcept nogil
 # Allocate the positions, in a line, of the candidate thresholds (cuts) above each labeled
-# row. They are first guesses for the next split attempt; -1 if unknown.
+# row. The search of the next split attempt starts at these positions; -1 if unknown.
 cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil
 # Position of a row in a leaf's range of line 0; -1 if it is not there.
 cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil

@@ -1,4 +1,7 @@
-"""Store of the statistics of a growing tree's leaves, including unlabeled rows."""
+"""Store of the statistics of a growing tree's leaves, including unlabeled rows.
+
+Terms are defined in _leaf_store.pxd and _contract.pxd.
+"""
 
 import numpy as np
 from libc.math cimport INFINITY
@@ -21,8 +24,8 @@ from skconftree.utils._memory cimport release_all, resize_array, take_array
 from skconftree.utils._sorting cimport presort
 from skconftree.utils._typedefs cimport float64_t, int16_t
 
-cdef int open_lists(Policy* policy, intp_t n_rows) except -1:
-    # Lists of the unlabeled rows (of X_pool) in each leaf.
+cdef int allocate_pool(Policy* policy, intp_t n_rows) except -1:
+    # Allocate the lists (lines) of the unlabeled rows (of X_pool) in each leaf.
     #
     # The first list is a permutation of all rows, in which each leaf owns a range in
     # ascending order. After the first split attempt of a leaf, the same range of a
@@ -30,8 +33,9 @@ cdef int open_lists(Policy* policy, intp_t n_rows) except -1:
     # value are in ascending order, and missing values are last. A split partitions only
     # the ranges of its leaf and keeps the order.
     #
-    # The positions of the cuts between labeled rows are stored as first guesses for the
-    # next attempt. Most cuts do not move, so two comparisons replace a binary search.
+    # The positions of the cuts between labeled rows are stored, because the search of the
+    # next attempt starts there. Most cuts do not move, so two comparisons replace a binary
+    # search.
     #
     # A row whose category is unknown at a node continues with one child. A row that gets
     # its label is removed from the lists.
@@ -189,7 +193,7 @@ cdef class LeafStore:
 
     `nominal` features are ascending. If `bayes`, leaves may predict by naive Bayes.
     `n_pool` rows have no label. Each leaf draws a subset of `subset_size` features with
-    `seed`; 0 means that it uses all. If `single_bayes`, a leaf that took over rows has
+    `seed`; 0 means that it uses all. If `single_bayes`, a leaf that inherited rows has
     one naive Bayes model of all its rows.
     """
 
@@ -226,7 +230,7 @@ cdef class LeafStore:
             line[list(nominal)] = 0
             self._pool_line = np.cumsum(line, dtype=np.int32) * line
             self.policy.pool_line = &self._pool_line[0]
-            open_lists(&self.policy, n_pool)
+            allocate_pool(&self.policy, n_pool)
 
     def __dealloc__(self):
         cdef intp_t node
@@ -243,7 +247,7 @@ cdef class LeafStore:
             self.capacity = capacity
         return 0
 
-    def open(self, Tree tree):
+    def init_leaves(self, Tree tree):
         """Give every leaf of the tree an empty memory."""
         cdef intp_t node
         cdef Leaf* leaf
@@ -258,7 +262,7 @@ cdef class LeafStore:
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
         _distribute_stored_rows(self)
 
-    def open_pool(self, const intp_t[::1] leaf_of_row):
+    def assign_pool(self, const intp_t[::1] leaf_of_row):
         """Assign unlabeled rows to the leaves they reach; -1: the row has a label."""
         cdef Leaf* leaf
         cdef intp_t i, node
@@ -276,7 +280,7 @@ cdef class LeafStore:
             leaf.pool[leaf.n_pool] = <int32_t> i
             leaf.n_pool += 1
 
-    def open_boxes(self, Tree tree, const float64_t[:, ::1] root_box):
+    def compute_boxes(self, Tree tree, const float64_t[:, ::1] root_box):
         """Compute every leaf's box, and its volume, from the root's."""
         cdef intp_t d = self.policy.n_features
         cdef intp_t node, above

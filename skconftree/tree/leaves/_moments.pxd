@@ -4,7 +4,7 @@
 # A class has no block until its first row; one more block is for all classes together.
 # A block has four contiguous arrays over the features, so updates are vectorized.
 # Missing values are skipped: after the first one, a block also has the weight of the
-# known values of each feature.
+# rows that have a value of each feature (`known`).
 #
 # The values of a class are assumed to be normally distributed, truncated to their range.
 # A cut (threshold) has two sides: 0 is the left one, 1 the right one. `takes_missing`:
@@ -49,7 +49,7 @@ cdef inline float64_t weight_known(
 cdef int allocate_moments(Blocks* blocks, Moments* moments, intp_t n_classes) except -1 nogil
 cdef void release_moments(Blocks* blocks, Moments* moments, intp_t n_classes) noexcept nogil
 # Allocate the blocks that a row x of class c needs; if `missing`, values may be NaN.
-cdef int open_for_row(
+cdef int ensure_blocks(
     Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
     intp_t n_classes, intp_t c, bint missing,
 ) except -1 nogil

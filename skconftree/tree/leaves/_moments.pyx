@@ -40,7 +40,7 @@ cdef void release_moments(Blocks* blocks, Moments* moments, intp_t n_classes) no
     moments.blocks = NULL
 
 
-cdef float64_t* open_block(
+cdef float64_t* ensure_block(
     Blocks* blocks, Moments* moments, intp_t n_features, intp_t c
 ) except NULL nogil:
     # The block of a class, allocated if necessary.
@@ -57,7 +57,7 @@ cdef float64_t* open_block(
     return block
 
 
-cdef float64_t* _open_known(
+cdef float64_t* _ensure_known(
     Blocks* blocks, Moments* moments, intp_t n_features, intp_t n_classes, intp_t c
 ) except NULL nogil:
     # The weights per feature of a block, initialized with n.
@@ -71,20 +71,20 @@ cdef float64_t* _open_known(
     return moments.known[c]
 
 
-cdef int open_for_row(
+cdef int ensure_blocks(
     Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
     intp_t n_classes, intp_t c, bint missing,
 ) except -1 nogil:
     # Allocate what a row of class c needs; if `missing`, it may have missing values.
     cdef intp_t f
     if moments.blocks[c] == NULL:   # a class with a block implies the block of all
-        open_block(blocks, moments, n_features, n_classes)
-        open_block(blocks, moments, n_features, c)
+        ensure_block(blocks, moments, n_features, n_classes)
+        ensure_block(blocks, moments, n_features, c)
     if missing:
         for f in range(n_features):
             if x[f] != x[f]:
-                _open_known(blocks, moments, n_features, n_classes, c)
-                _open_known(blocks, moments, n_features, n_classes, n_classes)
+                _ensure_known(blocks, moments, n_features, n_classes, c)
+                _ensure_known(blocks, moments, n_features, n_classes, n_classes)
                 break
     return 0
 
@@ -93,7 +93,7 @@ cdef void add_to_moments(
     Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
     float64_t weight,
 ) noexcept nogil:
-    # Call open_for_row() first.
+    # Call ensure_blocks() first.
     _add_to_block(moments, x, n_features, c, weight)
     _add_to_block(moments, x, n_features, n_classes, weight)
 
@@ -298,14 +298,14 @@ cdef int child_moments(
         source = parent.blocks[c]
         if source == NULL or not scale[c] > 0.0:
             continue
-        block = open_block(blocks, child, d, c)
+        block = ensure_block(blocks, child, d, c)
         memcpy(block, source, 4 * d * sizeof(float64_t))
         child.n[c] = parent.n[c] * scale[c]
         for f in range(d):
             block[SQUARES * d + f] *= scale[c]
         known = NULL
         if parent.known != NULL and parent.known[c] != NULL:
-            known = _open_known(blocks, child, d, n_classes, c)
+            known = _ensure_known(blocks, child, d, n_classes, c)
             for f in range(d):
                 known[f] = parent.known[c][f] * scale[c]
         if feature < 0:
@@ -339,13 +339,13 @@ cdef int _merge_classes(
     Blocks* blocks, Moments* moments, intp_t d, intp_t n_classes
 ) except -1 nogil:
     # Combine the blocks of the classes into the block of all.
-    cdef float64_t* merged = open_block(blocks, moments, d, n_classes)
+    cdef float64_t* merged = ensure_block(blocks, moments, d, n_classes)
     cdef float64_t* known = NULL
     cdef const float64_t* block
     cdef float64_t n, total, gap
     cdef intp_t c, f
     if moments.known != NULL:
-        known = _open_known(blocks, moments, d, n_classes, n_classes)
+        known = _ensure_known(blocks, moments, d, n_classes, n_classes)
     total = 0.0
     for c in range(n_classes):
         block = moments.blocks[c]
@@ -428,8 +428,8 @@ cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
     intp_t n_classes, const float64_t* counts,
 ):
-    # If there are moments, each class with rows has a block, and so have all classes together.
-    # require() raises an error if the pickle is damaged.
+    # If there are moments, each class with rows has a block, and there is one for all classes
+    # together. require() raises an error if the state is corrupt.
     cdef uint8_t n_parts
     cdef intp_t c
     reader.take(&n_parts, 1)
@@ -440,11 +440,11 @@ cdef read_moments(
     for c in range(n_classes + 1):
         reader.take(&n_parts, 1)
         if n_parts:
-            open_block(blocks, moments, n_features, c)
+            ensure_block(blocks, moments, n_features, c)
             reader.take(moments.blocks[c], 4 * n_features * sizeof(float64_t))
         if n_parts > 1:
             reader.take(
-                _open_known(blocks, moments, n_features, n_classes, c),
+                _ensure_known(blocks, moments, n_features, n_classes, c),
                 n_features * sizeof(float64_t),
             )
     for c in range(n_classes):

@@ -9,10 +9,10 @@
 #
 # Naive Bayes is overconfident if features depend on each other. Its probabilities are
 # raised to a power, the same in all leaves of a tree: the one with the smallest log loss
-# on past rows. The probabilities of every model then get one pseudo-row, spread evenly
-# over the classes. Neither changes the most probable class. Leaves that predict only by
-# their frequencies skip both. The trees of a forest do, too, because overconfident votes
-# are more accurate.
+# on past rows. The probabilities of every model are then smoothed by one pseudo-row, spread
+# evenly over the classes (additive smoothing). Neither changes the most probable class.
+# Leaves that predict only by their frequencies skip both. The trees of a forest do, too,
+# because overconfident votes are more accurate.
 
 cimport cython
 
@@ -29,7 +29,7 @@ cdef enum Prediction:
 cdef enum Model:    # indices in Leaf.hits
     MAJORITY
     ALL_ROWS
-    OWN_ROWS
+    OWN_ROWS        # rows since the creation of the leaf
     RECENT
     N_MODELS
 
@@ -38,15 +38,16 @@ cdef enum:
     LOSS_INTERVAL = 4  # one of so many rows of a leaf updates the losses, which is slow
 
 
-cdef struct Scratch:            # of one thread; everything follows `precision`
+cdef struct Scratch:            # of one thread; one allocation, which starts at `precision`
     float32_t* row              # [n_features] features that the leaf uses
     int32_t* bin_indices        # [n_features] its bins
     float32_t* inherited_row    # [n_features] the same for Leaf.inherited_model
     int32_t* inherited_bin_indices
-    int32_t* informative        # [n_features] those that differ between classes
-    float64_t* scores           # [n_classes]
+    int32_t* informative        # [n_features] numeric features that vary among the leaf's
+                                # rows and have a value in the current row
+    float64_t* scores           # [n_classes] log scores of naive Bayes
     float64_t* products         # [n_classes]
-    float64_t* inverse          # [n_classes]
+    float64_t* inverse          # [n_classes] 1 / (weight of the class + 1)
     float64_t* precision        # [n_features] of the informative features
 
 
@@ -65,8 +66,8 @@ cdef class LeafPredictor:
     cdef float64_t* log_weight          # [n_classes] its logarithm
     cdef Scratch scratch                # for learned rows
     cdef intp_t predicted[4]            # class of each model for the last row; -1: none
-    cdef float64_t score_weight         # training weight of its best Bayes model, or 0
-    cdef float64_t* score_gaps          # [n_classes] its scores less their largest
+    cdef float64_t score_weight         # training weight of the leaf's best Bayes model, or 0
+    cdef float64_t* score_gaps          # [n_classes] that model's scores minus the largest
     cdef float64_t losses[N_POWERS]     # past log loss of naive Bayes with each power
     cdef float64_t power                # with the smallest loss
 

@@ -1,4 +1,4 @@
-"""Predictions of growing leaves."""
+"""Predictions of growing leaves. Models and hits are described in _predictor.pxd."""
 
 from skconftree.utils._codec import corrupt_state
 
@@ -20,10 +20,10 @@ cdef enum:      # numbers of factors whose product fits in a double, for 1e9 row
 
 # Lower limits that no leaf reaches in practice: they prevent a division by zero if a
 # state is corrupt.
-cdef float64_t MIN_SHARE = 1e-16      # below the rounding of 1
+cdef float64_t MIN_SHARE = 1e-16      # below the rounding error of 1
 cdef float64_t MIN_SQUARE = 1e-300    # of a weight
 
-cdef float64_t FADING = 0.98    # decay of past hits per row, because streams change
+cdef float64_t HITS_DECAY = 0.98    # decay of past hits per row, because streams change
 cdef float64_t RECENT_DECAY = 0.9     # decay of the class counts of recent rows
 cdef float64_t TINY = 1e-9      # set to 0, to avoid slow denormal numbers
 cdef float64_t MAX_INHERITED_HITS = 1.0      # largest weight of hits that a child starts with
@@ -58,14 +58,17 @@ cdef int make_scratch(
 
 
 cdef inline void add_pseudo_row(float64_t* proba, float64_t n, intp_t n_classes) noexcept nogil:
-    # To proportions of rows of weight n.
+    # Smooth class proportions of rows of weight n by one row, spread evenly.
     cdef intp_t c
     for c in range(n_classes):
         proba[c] = (proba[c] * n + 1.0 / n_classes) / (n + 1.0)
 
 
 cdef class LeafPredictor:
-    """Predict with the best model of a leaf; `prediction`: "majority", "nb" or "nba"."""
+    """Predict with the best model of a leaf.
+
+    `prediction` selects the models: "majority", "nb" (naive Bayes) or "nba" (adaptive).
+    """
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, str prediction,
@@ -144,7 +147,7 @@ cdef class LeafPredictor:
                     leaf.recent[i] = 0.0
             leaf.recent[y] += weight
             for i in range(N_MODELS):
-                leaf.hits[i] *= FADING
+                leaf.hits[i] *= HITS_DECAY
                 if self.predicted[i] == y:
                     leaf.hits[i] += weight
             if self.score_weight > 0.0:
@@ -172,7 +175,7 @@ cdef class LeafPredictor:
         self.choose_power()
 
     cdef void swap(self, LeafPredictor other) noexcept nogil:
-        # With the predictor of a tree that replaces this one.
+        # Swap losses with the predictor of a tree that replaces this one.
         cdef float64_t loss
         cdef intp_t i
         for i in range(N_POWERS):
@@ -195,7 +198,7 @@ cdef class LeafPredictor:
         child.hits[<intp_t> OWN_ROWS] = 0.0
 
     cdef const float64_t* _counts(self, Tree tree, intp_t node, Scratch* scratch) noexcept nogil:
-        # Of an internal node, whose counts in the tree date from its split.
+        # Counts of an internal node, which the tree has not updated since its split.
         memset(scratch.products, 0, self.policy.n_classes * sizeof(float64_t))
         tree.add_counts(node, scratch.products)
         return scratch.products
@@ -205,7 +208,7 @@ cdef class LeafPredictor:
         Scratch* scratch,
     ) noexcept nogil:
         # The best class of a naive Bayes model; -1 if the model does not exist. `row` is
-        # project_row(x). The scores are left in `scratch`.
+        # project_row(x). The scores are stored in `scratch`.
         cdef float64_t* scores = scratch.scores
         cdef const Policy* policy = policy_of(leaf, self.policy)
         cdef Scratch past
@@ -257,7 +260,7 @@ cdef class LeafPredictor:
 
 
 cdef void _store_score_gaps(LeafPredictor predictor, const Leaf* leaf, Model model) noexcept nogil:
-    # Store the scores of the best naive Bayes model, less their largest.
+    # Store the scores of the best naive Bayes model minus their largest.
     cdef const float64_t* scores = predictor.scratch.scores
     cdef float64_t peak = scores[predictor.predicted[<intp_t> model]]
     cdef intp_t c
@@ -490,7 +493,8 @@ cdef void _score_moments(
     const Policy* policy, const Moments* moments, const float64_t* weights, bint alone,
     const float32_t* x, Scratch* scratch,
 ) noexcept nogil:
-    # Variances are relative to those over all classes, which cancel.
+    # Scores by normal distributions. Variances are divided by those over all classes, which
+    # does not change differences of scores.
     cdef float64_t* precision = scratch.precision
     cdef const int32_t* informative = scratch.informative
     cdef intp_t d = policy.n_features

@@ -2,7 +2,7 @@ from skconftree.tree.leaves._contract cimport Leaf, LeafHeader, LeafMemory, Leaf
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
-# ROWS: a leaf stores its rows.
+# ROWS: the leaf memory that stores the rows. Terms are defined in _contract.pxd.
 #
 # If leaves may predict by naive Bayes, they also have moments and counts of categories.
 # If cuts are fixed, the leaf's first rows determine bins, but evidence is computed from

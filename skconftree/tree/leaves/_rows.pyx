@@ -1,4 +1,4 @@
-"""Memory that stores rows, and the feature subsets of leaves."""
+"""Leaf memory that stores rows, and the feature subsets of leaves. Terms: _rows.pxd."""
 
 import numpy as np
 from libc.math cimport isfinite, isnan
@@ -7,9 +7,9 @@ from libc.string cimport memcpy, memmove, memset
 from skconftree.tree._settings cimport MIN_CUT_ROWS
 from skconftree.tree.leaves._bins cimport bin_of, bins_of_rows, n_value_bins
 from skconftree.tree.leaves._contract cimport BinTable, FeatureSubset, uses_fresh_only, outcome_of
-from skconftree.tree.leaves._counts cimport count_row, open_categories
+from skconftree.tree.leaves._counts cimport count_row, allocate_categories
 from skconftree.tree.leaves._moments cimport (
-    Moments, add_to_moments, allocate_moments, open_for_row,
+    Moments, add_to_moments, allocate_moments, ensure_blocks,
 )
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._draws cimport mix
@@ -26,12 +26,12 @@ cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
     if policy.bayes:
         allocate_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
         if policy.n_nominal > 0 and not policy.fixed_cuts:
-            open_categories(leaf, policy)
+            allocate_categories(leaf, policy)
     return 0
 
 
 cdef inline intp_t _capacity_for(intp_t n) noexcept nogil:
-    # It depends only on n, so the bytes of a leaf do, too.
+    # It depends only on n, so that the size of a leaf does not depend on its history.
     cdef intp_t capacity = INITIAL_CAPACITY
     while capacity < n:
         capacity *= 2
@@ -114,9 +114,9 @@ cdef int _observe(
     cdef Moments* total = &leaf.moments
     cdef Moments* fresh = &leaf.fresh_moments
     if total.blocks != NULL:
-        open_for_row(&leaf.blocks, total, x, d, K, y, policy.missing)
+        ensure_blocks(&leaf.blocks, total, x, d, K, y, policy.missing)
     if fresh.blocks != NULL:
-        open_for_row(&leaf.blocks, fresh, x, d, K, y, policy.missing)
+        ensure_blocks(&leaf.blocks, fresh, x, d, K, y, policy.missing)
     append_row(leaf, policy, x, y, weight)
     if total.blocks != NULL:
         add_to_moments(total, x, d, K, y, weight)
@@ -173,13 +173,13 @@ cdef int partition_rows(
         w = _weight_of(parent, i)
         append_row(child, policy, x, parent.y[i], w)
         if bayes:
-            open_for_row(&child.blocks, &child.moments, x, d, K, parent.y[i], policy.missing)
+            ensure_blocks(&child.blocks, &child.moments, x, d, K, parent.y[i], policy.missing)
             add_to_moments(&child.moments, x, d, K, parent.y[i], w)
         child.total[parent.y[i]] += w
         child.n_total += w
     child.n_inherited = n
     if bayes and policy.n_nominal > 0 and not policy.fixed_cuts:
-        open_categories(child, policy)
+        allocate_categories(child, policy)
         _count_inherited(child, policy)
     for c in range(K):
         share[c] = 1.0 / leaf_split.n_outcomes

@@ -1,4 +1,4 @@
-"""Statistics as bytes."""
+"""Serialization of the statistics of leaves."""
 
 from skconftree.utils._codec import corrupt_state
 
@@ -51,6 +51,7 @@ cdef class StateReader:
 
 
 cdef require(bint condition):
+    # Raise ValueError for a corrupt state unless the condition holds.
     if not condition:
         raise corrupt_state("growing tree")
 

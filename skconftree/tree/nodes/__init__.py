@@ -1,1 +1,1 @@
-"""The grown tree: structure, counts, evidence, and the way of a row through it."""
+"""The grown tree: structure, counts, evidence, and routing of rows."""

@@ -1,4 +1,7 @@
-"""Values derived from the arrays of a tree, and trees as plain values."""
+"""Values computed from the arrays of a tree, and serialization of trees.
+
+Evidence, costs, competitors and stops are structs of _node_table.pxd.
+"""
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -20,7 +23,8 @@ from ._state import (
     LeafReason,
 )
 
-NO_CHILD, MANY = -1, -2  # the first as in scikit-learn
+# `children_left` of a leaf, as in scikit-learn, and of a node with over two children.
+NO_CHILD, MANY = -1, -2
 REMOVED = -2  # as the parent of a removed node
 
 NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
@@ -66,12 +70,12 @@ def competitors_of_nodes(arrays):
 
 
 def leaf_reasons(arrays):
-    """Why the leaves of a tree that `fit` has grown are leaves."""
+    """`LeafReason` of each node of a tree that `fit` has grown."""
     return arrays[STOPS]["reason"].copy()
 
 
 def reasons_of_growing_leaves(arrays, depth_limit):
-    """Why the leaves of a tree that grows row by row are leaves."""
+    """`LeafReason` of each node of a tree that grows row by row."""
     is_leaf = (arrays["n_children"] == 0) & (arrays["parent"] != REMOVED)
     reason = np.where(is_leaf, LeafReason.WAITING, LeafReason.NO_LEAF).astype(np.int32)
     reason[is_leaf & (arrays["depth"] >= depth_limit)] = LeafReason.MAX_DEPTH
@@ -81,7 +85,10 @@ def reasons_of_growing_leaves(arrays, depth_limit):
 
 
 def pruned_stops(arrays, n_nodes, retained, keep_as_leaf, reason):
-    """`stops` of the nodes that a pruning has kept; some become leaves."""
+    """`stops` (why nodes are leaves) of the nodes that a pruning has retained.
+
+    New leaves, which `keep_as_leaf` marks, get the `reason` and their removed split.
+    """
     stops = arrays[STOPS][retained]
     new = np.flatnonzero(keep_as_leaf[retained] & (arrays["n_children"][retained] > 0))
     if len(new):
@@ -90,10 +97,10 @@ def pruned_stops(arrays, n_nodes, retained, keep_as_leaf, reason):
         # were created with.
         sibling_group = np.cumsum((parent[1:] != parent[:-1]) & (parent[1:] != REMOVED))
         split = sibling_group[arrays["first_child"][nodes] - 1] - 1
-        tests = arrays["nodes"][nodes]
+        splits = arrays["nodes"][nodes]
         stops["reason"][new] = reason
-        stops["feature"][new] = tests["feature"]
-        stops["threshold"][new] = tests["threshold"]
+        stops["feature"][new] = splits["feature"]
+        stops["threshold"][new] = splits["threshold"]
         name = "log10_expected_by_chance"
         stops[name][new] = arrays["evidence"][name][split]
     return stops
@@ -232,7 +239,7 @@ def paths(parent, depth, leaves):
 def importances(feature, parent, mass, n_features, weight=None):
     """Share of each feature in the decrease of `mass`, weight times impurity.
 
-    With the `weight` of all rows the decrease per row is not divided by its sum.
+    If the `weight` of all rows is given, return the decrease per row instead.
     """
     split = np.flatnonzero(feature >= 0)
     decrease = mass.copy()
@@ -258,7 +265,11 @@ def read_nodes(kind, state):
 
 
 def with_counts_of_rows(tree, counts, n_node_samples, impurity, competitors, z):
-    """Copy a tree with counts of other rows, and z values against `competitors`."""
+    """Copy a tree with counts of other rows.
+
+    `z` is the difference of the gain of each split from that of the best split on the
+    feature in `competitors`, in standard errors.
+    """
     (n_features, _, _, keeps_evidence, *_), arrays = write_nodes(tree)
     parts = dict(zip(NODE_ARRAYS, arrays[1:], strict=False))
     splits = tree.parent[first_children(tree.parent)]
@@ -274,9 +285,9 @@ def with_counts_of_rows(tree, counts, n_node_samples, impurity, competitors, z):
     other = type(tree)(
         n_features, counts.shape[1], None, keeps_evidence, keep_stops=tree.keeps_stops
     )
-    # why nodes are leaves, and the tests
-    tests = arrays[1 + len(parts) + tree.keeps_costs + tree.keeps_competitors :]
-    other.__setstate__((arrays[0], *parts.values(), *tests))
+    # `stops` and the arrays of splits
+    rest = arrays[1 + len(parts) + tree.keeps_costs + tree.keeps_competitors :]
+    other.__setstate__((arrays[0], *parts.values(), *rest))
     return other
 
 

@@ -6,7 +6,7 @@ from skconftree.utils._guard cimport Guard
 from skconftree.utils._lock cimport ModelLock
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint64_t, uint8_t
 
-# Snapshot: the arrays of a tree at one moment, and a cache of what is computed from them.
+# Snapshot: the arrays of a tree at one moment, and a cache of values computed from them.
 #
 # Any number of threads may read one. A computed value is stored in a dictionary once it is
 # complete; two threads that compute it at the same time get equal values.
@@ -14,7 +14,7 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 cdef class Snapshot:
     cdef intp_t version         # of the counts
     cdef intp_t node_count
-    cdef intp_t n_edits         # of splits
+    cdef intp_t n_edits         # changes of existing splits, such as new categories
     cdef object class_weight
     cdef double shrinkage
     cdef object criterion       # computes impurities; None if `arrays` has them
@@ -38,9 +38,9 @@ cdef class Snapshot:
 # that another reader uses: it computes a new `Snapshot`, and replaces the old one.
 
 cdef struct TrialCosts:
-    # What a split was chosen by, if growth had look-ahead: the cost of the trees below it,
-    # and of those below the cheapest other split that was tried. NaN and -2 if there is
-    # none.
+    # If growth had look-ahead, a split was chosen by these estimated costs: that of the
+    # trees grown below it, and below the cheapest other split that was tried. NaN and -2
+    # if there is none.
     float64_t cost
     float64_t runner_up_cost
     intp_t runner_up_feature
@@ -65,11 +65,11 @@ cdef inline Competitor no_competitor() noexcept nogil:
 
 cdef struct Stop:
     # Why a node is a leaf.
-    float64_t log10_expected    # of the best split that was rejected, or of the one that
-                                # was removed; NaN if there is none
+    float64_t log10_expected    # ByChance.log10_expected of the best split that was
+                                # rejected, or of the split removed; NaN if there is none
     float64_t threshold         # its threshold; NaN if its feature is nominal
     int32_t feature             # -2 = there is none
-    int32_t reason              # a LeafReason
+    int32_t reason              # a LeafReason (_settings.pxd)
 
 
 cdef inline Stop no_stop() noexcept nogil:
@@ -87,7 +87,7 @@ cdef class NodeArrays:
     cdef readonly intp_t n_removed      # removed nodes
     cdef readonly intp_t max_depth
     cdef readonly object class_weight   # ndarray (n_classes,): from counts to values
-    cdef readonly bint keeps_evidence   # of splits; else only what is expected by chance
+    cdef readonly bint keeps_evidence   # of splits; else their ByChance only
     cdef readonly bint keeps_costs      # look-ahead costs of splits
     cdef readonly bint keeps_competitors  # of splits
     cdef readonly bint keeps_stops      # of nodes: why leaves have not split
@@ -95,15 +95,15 @@ cdef class NodeArrays:
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef readonly intp_t capacity
     cdef dict _arrays
-    cdef Guard guard                    # protects the next attribute
+    cdef Guard guard                    # lock of `_stored`
     cdef Snapshot _stored               # the latest snapshot
 
-    # Of a growing tree.
+    # Fields of a growing tree.
     cdef ModelLock lock                 # None if it is finished
     cdef object criterion               # computes impurities; None if it is finished
     cdef intp_t depth_limit             # of leaves that split
     cdef intp_t version                 # of the counts: increases with every row
-    cdef intp_t n_edits                 # of existing splits
+    cdef intp_t n_edits                 # changes of existing splits
 
     cdef int32_t* parent                # [capacity]; -1 at the root
     cdef int32_t* depth
@@ -124,11 +124,12 @@ cdef class NodeArrays:
     cdef dict _enlarged(self, intp_t capacity)
     cdef object _set_arrays(self, dict arrays)
     cdef void reserve(self, intp_t capacity) except *
-    cdef void cut_to_size(self) except *
+    cdef void shrink_to_fit(self) except *
     cdef intp_t node_bytes(self) noexcept nogil
     cdef intp_t split_bytes(self) noexcept nogil
     cdef intp_t bytes_of_nodes(self) noexcept nogil
 
+    # Acquire and release the read lock of a growing tree.
     cdef int _read(self) except -1
     cdef void _leave(self) noexcept
     cdef Snapshot _snapshot(self)
@@ -172,7 +173,7 @@ cdef class NodeTable(NodeArrays):
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil
     cdef void store_evidence(self, const SplitEvidence* evidence) noexcept nogil
-    cdef void forget(self) noexcept nogil
+    cdef void clear(self) noexcept nogil
     cdef void start_growth(self, object criterion, ModelLock lock, intp_t depth_limit) except *
     cdef void _copy_evidence(self, NodeTable tree, intp_t split) noexcept nogil
     cdef void _copy_splits(self, NodeTable pruned, const intp_t[::1] retained) except *

@@ -1,4 +1,4 @@
-"""Nodes of a tree: arrays of structure, counts and evidence."""
+"""Nodes of a tree: arrays of structure, counts and evidence. Terms: _node_table.pxd."""
 
 import numpy as np
 from copy import copy
@@ -114,7 +114,7 @@ def sum_leaves(
     const int32_t[::1] parent not None, const int32_t[::1] n_children not None,
     float64_t[:, ::1] counts not None, intp_t[::1] n_rows not None,
 ):
-    """Set the counts of internal nodes to the sums over their leaves, in index."""
+    """Set the counts of internal nodes to the sums over their leaves, in place."""
     cdef intp_t node, above, c
     for node in range(parent.shape[0]):
         if n_children[node] > 0:
@@ -215,8 +215,8 @@ cdef void* address_of(array) except? NULL:
 
 
 cdef object resized(array, tuple shape, dtype, intp_t n_used):
-    # A new array: the first `n_used` elements of `array`, then zeros. NumPy would prepare
-    # each copy of a structured array by its fields, which slows down small trees.
+    # A new array: the first `n_used` elements of `array`, then zeros. NumPy would copy
+    # structured arrays field by field, which slows down small trees.
     cdef Py_ssize_t n = shape[0]
     new = (np.empty if n_used == n else np.zeros)(shape, dtype=dtype)
     if n_used > 0:
@@ -305,7 +305,7 @@ cdef class NodeArrays:
             raise ValueError("The tree has too many nodes: at most 2147483647.")
         self._set_arrays(self._enlarged(capacity))
 
-    cdef void cut_to_size(self) except *:
+    cdef void shrink_to_fit(self) except *:
         # Release the extra capacity of a finished tree.
         arrays = {}
         for name, array in self._arrays.items():
@@ -343,7 +343,7 @@ cdef class NodeArrays:
         return self.bytes_of_nodes()
 
     cdef intp_t node_bytes(self) noexcept nogil:
-        # Of any node.
+        # Bytes of a node, without its split.
         return (
             4 * sizeof(int32_t) + sizeof(intp_t)
             + (self.n_classes * (1 + self.keeps_values) + 1) * sizeof(float64_t)
@@ -351,7 +351,7 @@ cdef class NodeArrays:
         )
 
     cdef intp_t split_bytes(self) noexcept nogil:
-        # Of a split, in addition to its node.
+        # Additional bytes of a node that has split.
         return (
             (sizeof(SplitEvidence) if self.keeps_evidence else sizeof(ByChance))
             + self.keeps_costs * sizeof(TrialCosts)
@@ -371,7 +371,7 @@ cdef class NodeArrays:
             self.lock.leave()
 
     cdef Snapshot _snapshot(self):
-        # All arrays at one moment; nobody writes to them.
+        # All arrays at one moment, which are not modified later.
         cdef Snapshot snapshot
         self._read()
         try:
@@ -392,7 +392,7 @@ cdef class NodeArrays:
         return snapshot
 
     cdef void _store_snapshot(self, Snapshot snapshot) noexcept:
-        cdef Snapshot _old      # released after the guard
+        cdef Snapshot _old      # deallocated after the lock is released
         take_guard(&self.guard)
         _old = self._stored
         self._stored = snapshot
@@ -586,7 +586,7 @@ cdef class NodeArrays:
         return self.proba.take(nodes, axis=0) if value is None else value
 
     def best_of(self, nodes):
-        """Most frequent class of nodes, the first of equal ones; see `proba_of`."""
+        """Most probable class of nodes, the first in case of ties; see `proba_of`."""
         cdef Snapshot snapshot
         value = _values_of_leaves(self, nodes)
         if value is not None:
@@ -676,10 +676,9 @@ cdef class NodeTable(NodeArrays):
     `Tree` adds splits on single features. Other kinds of tree add other splits and use
     the structure, counts, evidence, ids and state of this class.
 
-    A split may store evidence, 88 bytes (24 bytes without a bound, for what is expected
-    by chance), the costs of look-ahead, 24 bytes (`keep_costs`), and competing splits,
-    40 bytes each (`keep_competitors`). A node may store why it is a leaf, 24 bytes
-    (`keep_stops`).
+    A split may store evidence, 88 bytes (24 bytes for `ByChance` without a bound), the
+    costs of look-ahead, 24 bytes (`keep_costs`), and competing splits, 40 bytes each
+    (`keep_competitors`). A node may store why it is a leaf, 24 bytes (`keep_stops`).
     """
 
     def _add_root(self):
@@ -692,7 +691,7 @@ cdef class NodeTable(NodeArrays):
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil:
-        # The caller has reserved capacity, and adds all children of a node in one go.
+        # The caller has reserved capacity, and adds all children of a node one after another.
         cdef intp_t node = self.node_count
         cdef intp_t c
         self.parent[node] = <int32_t> parent
@@ -733,7 +732,7 @@ cdef class NodeTable(NodeArrays):
             for i in range(MAX_STORED_COMPETITORS):
                 self.competitors[split * MAX_STORED_COMPETITORS + i] = no_competitor()
 
-    cdef void forget(self) noexcept nogil:
+    cdef void clear(self) noexcept nogil:
         # Remove all nodes, but keep the capacity.
         self.node_count = 0
         self.n_leaves = 0
@@ -793,7 +792,7 @@ cdef class NodeTable(NodeArrays):
                     self.n_node_samples[node], self.impurity[node],
                 )
         self._copy_splits(tree, retained)
-        tree.cut_to_size()
+        tree.shrink_to_fit()
         if self.keeps_stops:
             tree._arrays[STOPS][:] = pruned_stops(self._arrays, n, left, leaf, reason)
         if self.keeps_values:

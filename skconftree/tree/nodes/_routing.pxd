@@ -2,8 +2,8 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, int32_t, 
 
 # Routing: the path of a row through a tree.
 #
-# A leaf points to itself and has an infinite threshold: further steps do
-# not move a row in a leaf, so groups of rows are routed in step without checks.
+# A leaf points to itself and has an infinite threshold: further steps do not move a row
+# in a leaf, so the rows of a group take each step together without checks.
 #
 # `branching` has what a tree of numeric splits without missing values does not need: the
 # direction of missing values, and the branches of nominal splits. For a nominal split,
@@ -20,7 +20,7 @@ cdef enum:
     NUMERIC = -1
     MISSING_SEEN = -2
     MAX_CODES = 32767
-    LANES = 8       # rows routed in step: their cache misses overlap
+    LANES = 8       # rows of a group, which are routed together: their cache misses overlap
 
 
 cdef enum:
@@ -85,9 +85,9 @@ cdef struct PackedNode:
 
 
 cdef enum:
-    PACKED_LANES = 16              # rows routed in step, to overlap cache misses
+    PACKED_LANES = 16              # rows of a group
     COLUMN_BITS = 12
-    MAX_COLUMNS = 256              # 1 << COLUMN_BITS, in lanes
+    MAX_COLUMNS = 256              # (1 << COLUMN_BITS) / PACKED_LANES
     MAX_PACKED = 1048576           # nodes: 1 << (32 - COLUMN_BITS)
 
 
@@ -101,16 +101,16 @@ cdef inline intp_t packed_columns(intp_t d, bint finite) noexcept nogil:
     return d if finite else 2 * d
 
 
-# n nodes without nominal splits.
+# Pack n nodes without nominal splits.
 cdef void pack_nodes(
     const Node* nodes, const Branching* branching, intp_t n, bint finite, PackedNode* out,
 ) noexcept nogil
-# n rows of d values as padded(n) packed rows.
+# Pack n rows of d values, padded to padded(n) rows.
 cdef void pack_rows(
     const float32_t* x, intp_t n, intp_t d, bint finite, uint32_t* out
 ) noexcept nogil
 # The final node of each of padded(n) rows. The first `n_unchecked` steps are taken without
-# a check; few rows should reach a leaf earlier. `active` has the capacity of the rows.
+# a check; few rows should reach a leaf earlier. `active`, scratch, has padded(n) elements.
 cdef void route_packed(
     const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
     intp_t n_unchecked, uint32_t* active, uint32_t* out,

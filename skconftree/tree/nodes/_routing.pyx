@@ -1,4 +1,4 @@
-"""Routing of many rows through a tree."""
+"""Routing of many rows through a tree. Packed nodes are described in _routing.pxd."""
 
 from skconftree.utils._inline cimport prefetch
 from skconftree.utils._sorting cimport ordered_bits
@@ -146,15 +146,16 @@ cdef void route_packed(
     intp_t n_unchecked, uint32_t* active, uint32_t* out,
 ) noexcept nogil:
     # Rows are visited repeatedly: process as many at a time as fit in the cache.
-    cdef intp_t some = max(
+    cdef intp_t n_part = max(
         PART_BYTES // (<intp_t> sizeof(uint32_t) * n_columns * PACKED_LANES), <intp_t> 8
     ) * PACKED_LANES
     cdef intp_t i = 0
     while i < n:
         _route_part(
-            nodes, rows + i * n_columns, min(some, n - i), n_columns, n_unchecked, active, out + i,
+            nodes, rows + i * n_columns, min(n_part, n - i), n_columns, n_unchecked, active,
+            out + i,
         )
-        i += some
+        i += n_part
 
 
 cdef void _route_part(

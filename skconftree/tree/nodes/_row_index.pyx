@@ -25,8 +25,8 @@ cdef enum:
 cdef class NodeRanges:
     """Node of each row of a table, updated while the tree grows.
 
-    `X`, a C-contiguous array or CSR matrix of float32, is not copied. `finite` says
-    that it has no NaN.
+    `X`, a C-contiguous array or CSR matrix of float32, is not copied. `finite`: it has
+    no NaN.
     """
 
     cdef readonly intp_t n_rows
@@ -36,7 +36,7 @@ cdef class NodeRanges:
     cdef Tree tree                      # at the last update; None before
     cdef intp_t n_nodes                 # of the tree at that time
     cdef intp_t n_edits
-    cdef bint has_new_codes             # new categories have got codes since then
+    cdef bint has_new_codes             # `X` has new categories since then
     cdef dict _arrays
     cdef int32_t[::1] order             # [n_rows] the permutation
     cdef uint8_t[::1] excluded          # [n_rows] by row; 2 while rows are sampled
@@ -185,7 +185,7 @@ cdef class NodeRanges:
                 node = tree.next_below(top, node)
             for i in range(total):
                 self.size[new_node[i]] += 1
-                # not by sizes: as many rows may enter a node as leave it
+                # sizes do not show it: as many rows may enter a node as leave it
                 node = old_node[i] if mixed else top
                 if new_node[i] != node:
                     self.changed_nodes[node] = True
@@ -224,7 +224,7 @@ cdef class NodeRanges:
         # The nodes that rows of `top` reach.
         cdef Tree tree = self.tree
         cdef const Node* nodes = tree.nodes
-        cdef const Node* test
+        cdef const Node* split
         cdef const float32_t* x
         cdef const float32_t* row_values[LANES]
         cdef int32_t at[LANES]
@@ -259,9 +259,9 @@ cdef class NodeRanges:
                     while moved:
                         moved = 0
                         for lane in range(LANES):
-                            test = nodes + at[lane]
-                            child = test.left + (
-                                row_values[lane][max(test.feature, 0)] > test.threshold
+                            split = nodes + at[lane]
+                            child = split.left + (
+                                row_values[lane][max(split.feature, 0)] > split.threshold
                             )
                             moved |= child ^ at[lane]
                             at[lane] = child
@@ -351,8 +351,8 @@ cdef class NodeRanges:
     cdef void _draw(
         self, intp_t node, uint64_t key, intp_t n_included, int32_t* out, intp_t k
     ) noexcept nogil:
-        # Try random positions until one is free, so that all rows are equally likely. If
-        # that takes too long, count to a random position among the free rows.
+        # Try random positions until the row is not excluded (rejection sampling). If that
+        # takes too long, count to a random position among the rows that are not excluded.
         cdef intp_t start = self.first[node]
         cdef intp_t size = self.size[node]
         cdef uint64_t stream = mix(key ^ mix(<uint64_t> node))

@@ -1,5 +1,6 @@
-# Hierarchical shrinkage of one node of a growing tree, computed along its path. It equals
-# the result of `shrunk` exactly, so sums are rounded as NumPy rounds them.
+# Hierarchical shrinkage of one node of a growing tree, computed along its path from the root.
+# It equals the result of `shrunk` (_derived.py) exactly, so sums are rounded as NumPy rounds
+# them.
 #
 # A tree with shrinkage updates the counts of its inner nodes with every row, because
 # every prediction uses them.
@@ -108,7 +109,7 @@ cdef inline void fill_shrunk(
     if depth == 0:
         return
     for c in range(K):
-        if not out[c] > 0.0:    # only by rounding
+        if not out[c] > 0.0:    # a rounding error
             out[c] = 0.0
     total = sum_of(out, K)
     for c in range(K):

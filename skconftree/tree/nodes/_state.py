@@ -23,8 +23,8 @@ class LeafReason(IntEnum):
     MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF
         No candidate split leaves enough rows in each branch.
     MIN_IMPURITY_DECREASE
-        The best candidate split that the bound accepted does not lower the impurity
-        enough.
+        The best candidate split that the bound (split rule) accepted does not lower the
+        impurity enough.
     MAX_LEAF_NODES
         The tree reached the limit of leaves before the node was split.
     NO_CANDIDATE
@@ -73,6 +73,7 @@ class LeafReason(IntEnum):
     MONOTONIC_CST = _settings.MONOTONIC_CST
 
 
+# Fields of `SplitEvidence` (bounds/_contract.pxd).
 EVIDENCE_DTYPE = np.dtype(
     [
         ("score", np.float64),
@@ -89,13 +90,14 @@ EVIDENCE_DTYPE = np.dtype(
     ],
     align=True,
 )
-# What is stored without a bound.
+# Evidence that is stored without a bound (split rule).
 BY_CHANCE_DTYPE = np.dtype(
     [
         (name, np.float64)
         for name in ("n_candidates", "multiplicity", "log10_expected_by_chance")
     ]
 )
+# Costs by which growth with look-ahead chose a split.
 COSTS_DTYPE = np.dtype(
     [
         ("cost", np.float64),
@@ -131,7 +133,7 @@ STOP_DTYPE = np.dtype(
 STATE_VERSION = 7
 # The arrays of a state, in this order: one element per node, or per split in
 # `evidence`.
-# Arrays that follow from `parent` are not written.
+# Arrays that can be computed from `parent` are not written.
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
 COSTS = "costs"  # after these, if the table has it; one element per split
 COMPETITORS = "competitors"  # after it, likewise
@@ -139,7 +141,7 @@ STOPS = "stops"  # likewise; one element per node
 VALUES = "values"  # last, likewise
 OF_SPLITS = ("evidence", COSTS, COMPETITORS)
 LEAF = -2  # as a feature
-STRONG = -2.0  # logarithms to base 10 of what is expected by chance are strong below it
+STRONG = -2.0  # evidence is strong if log10_expected_by_chance is below this
 MAX_WEIGHT = 1e50  # of rows: neither squares nor cubes of counts overflow
 # Features are 32-bit integers; labels have 16 bits, and one value marks unlabeled rows.
 # With these limits, products of numbers of features, classes and bins do not overflow.
@@ -219,9 +221,12 @@ def check_nodes(arrays, n_features):
     for name, is_valid in (
         ("counts", _are_counts(arrays["counts"], MAX_WEIGHT)),
         ("n_node_samples", _are_counts(arrays["n_node_samples"], 2.0**62)),
-        ("evidence", _names_features(arrays["evidence"], n_features)),
-        (COSTS, _names_features(arrays.get(COSTS), n_features)),
-        (COMPETITORS, _names_features(arrays.get(COMPETITORS), n_features, "feature")),
+        ("evidence", _has_valid_features(arrays["evidence"], n_features)),
+        (COSTS, _has_valid_features(arrays.get(COSTS), n_features)),
+        (
+            COMPETITORS,
+            _has_valid_features(arrays.get(COMPETITORS), n_features, "feature"),
+        ),
         (STOPS, _are_stops(arrays.get(STOPS), n_features)),
         (VALUES, _are_probabilities(arrays.get(VALUES))),
     ):
@@ -244,10 +249,10 @@ def _are_stops(stops, n_features):
     if stops is None:
         return True
     is_known = (stops["reason"] >= 0) & (stops["reason"] < len(LeafReason))
-    return bool(is_known.all()) and _names_features(stops, n_features, "feature")
+    return bool(is_known.all()) and _has_valid_features(stops, n_features, "feature")
 
 
-def _names_features(evidence, n_features, field="runner_up_feature"):
+def _has_valid_features(evidence, n_features, field="runner_up_feature"):
     if evidence is None or field not in evidence.dtype.names:
         return True
     competitor = evidence[field]

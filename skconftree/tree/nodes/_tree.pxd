@@ -8,7 +8,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 #
 # `nodes` and `branching` have one element per node, see `_routing.pxd`.
 
-# Number of codes of a split after a new category: more new ones are likely.
+# Number of codes to allocate for a split that gets this code: more categories are likely.
 cdef inline intp_t capacity_for_code(intp_t code) noexcept nogil:
     return 2 * code + 2
 
@@ -20,7 +20,7 @@ cdef class Tree(NodeTable):
     cdef Branching* branching           # [capacity]
     cdef int16_t* child_of_code         # [mapped_code_capacity]
 
-    cdef void forget(self) noexcept nogil
+    cdef void clear(self) noexcept nogil
     cdef void reserve_mapped_codes(self, intp_t capacity) except *
     cdef void split(
         self, intp_t node, intp_t feature, float64_t threshold, bint missing_left,
@@ -29,17 +29,17 @@ cdef class Tree(NodeTable):
     ) noexcept nogil
     cdef void add_category(self, intp_t node, intp_t code) except *
     cdef inline void map_code(self, intp_t node, intp_t code) noexcept nogil:
-        # Assign a category that has an ordinal to the child of unknown categories.
+        # Assign a category whose code is in range to the child of unknown categories.
         self.child_of_code[self.branching[node].first + code] = (self.branching[node].missing_left)
 
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil
 
 
-# LeafCost: cost of a node as a leaf, for growth that takes pruning into account. The cost
-# of a tree is the sum over its leaves.
+# LeafCost: cost of a node as a leaf, for growth with look-ahead. The cost of a tree is the
+# sum over its leaves.
 #
 # A cost is not negative, and a function of class counts: proportions with class weights,
-# scaled to the number of rows, as bounds use them.
+# scaled to the number of rows, as bounds (split rules) use them.
 
 cdef inline bint as_cheap(float64_t leaf, float64_t below) noexcept nogil:
     # Whether a node costs at most as much as a leaf as the tree below it. Ties are broken

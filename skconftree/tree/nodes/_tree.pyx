@@ -40,9 +40,9 @@ cdef class Tree(NodeTable):
     larger ids than their parent and are adjacent. A removed node keeps its row
     in all arrays: its parent is -2, and it has neither children nor counts.
 
-    The arrays of a growing tree are copies of one moment; later accesses return new
-    arrays, and reading waits while another thread trains the tree. ``copy.copy`` copies
-    the tree with all its arrays at one moment.
+    The arrays of a growing tree are copies of its state at one moment; later accesses
+    return new arrays, and reading waits while another thread trains the tree.
+    ``copy.copy`` copies the tree with all its arrays at one moment.
 
     Attributes
     ----------
@@ -87,13 +87,14 @@ cdef class Tree(NodeTable):
     weighted_n_node_samples : ndarray of shape (node_count,), float64
         With `class_weight`.
     evidence : ndarray of shape (node_count,), structured
-        Evidence of each split: its ``score``, ``runner_up_score``,
-        ``runner_up_feature`` (-1 = no split), ``parent_limit``, ``child_limit``,
-        ``radius``, ``statistic`` (on which the bound decided), ``n_candidates``
-        (candidate splits of the node), ``multiplicity``, ``log10_expected_by_chance``
-        and ``runner_up_z``. A field that does not apply is NaN; at a leaf all are, and
-        ``runner_up_feature`` is -2. Without a bound a split only has ``n_candidates``,
-        ``multiplicity`` and ``log10_expected_by_chance``.
+        Evidence of each split: its ``score``; ``runner_up_score``,
+        ``runner_up_feature`` (-1 = no split) and ``runner_up_z`` of the best split on
+        another feature; ``parent_limit``, ``child_limit``, ``radius`` and ``statistic``
+        of the bound (split rule), ``n_candidates`` (candidate splits of the node),
+        ``multiplicity`` and ``log10_expected_by_chance``, see
+        :func:`skconftree.tree.node_table`. A field that does not apply is NaN; at a
+        leaf all are, and ``runner_up_feature`` is -2. Without a bound a split only has
+        ``n_candidates``, ``multiplicity`` and ``log10_expected_by_chance``.
     leaf_reason : ndarray of shape (node_count,), int32, or None
         Why each leaf is one, a code of :class:`skconftree.tree.LeafReason`; 0 at other
         nodes. None for a tree of a forest that `fit` has grown.
@@ -153,8 +154,8 @@ cdef class Tree(NodeTable):
         self.child_of_code = <int16_t*> child_of_code
         self.mapped_code_capacity = len(arrays["child_of_code"])
 
-    cdef void forget(self) noexcept nogil:
-        NodeTable.forget(self)
+    cdef void clear(self) noexcept nogil:
+        NodeTable.clear(self)
         self.n_mapped_codes = 0
 
     cdef void reserve_mapped_codes(self, intp_t capacity) except *:
@@ -361,7 +362,7 @@ cdef class Tree(NodeTable):
         """Leaf of each row, or the node at which its category is unknown.
 
         `X` is an array or a sparse table of float32. It has category codes in nominal
-        columns, and NaN for missing numbers. `finite` says whether a C-contiguous array
+        columns, and NaN for missing numbers. `finite` is True if a C-contiguous array
         has no NaN; None if that is not known.
         """
         if getattr(X, "dtype", None) != np.float32 or X.ndim != 2:

@@ -1,4 +1,4 @@
-"""Base class of pruning methods."""
+"""Base class of pruning methods. A bound is the split rule of a tree."""
 
 from __future__ import annotations
 
@@ -109,12 +109,14 @@ class BasePruning(VersionedState, BaseEstimator):
         return cheaper_as_leaf(tree, self.cost(tree, rows))
 
     def leaf_cost(self, n_leaves: int) -> LeafCost | None:
-        """Create the compiled `cost`, with which growth looks ahead.
+        """Create the compiled `cost`, for growth with look-ahead.
+
+        Look-ahead chooses a split by the cost of the pruned trees below it.
 
         Parameters
         ----------
         n_leaves : int
-            Approximate number of different leaves, for the size of a cache.
+            Approximate number of leaves with different counts, for the size of a cache.
 
         Returns
         -------

@@ -1,4 +1,7 @@
-"""Pruning methods: by errors, entropy, impurity, or statistical tests of splits."""
+"""Pruning methods: by errors, entropy, impurity, or statistical tests of splits.
+
+A bound is the split rule of a tree, see `skconftree.bounds`.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +41,12 @@ class PessimisticPruning(BasePruning):
     confidence : float, default=0.25
         One minus the confidence of the limits, in (0, 1). Smaller values prune more.
     protect_below : float or None, default=0.01
-        Splits with fewer than this number expected by chance are kept, independent of
-        their errors, so that leaves that predict the same class can have different
-        probabilities. The number is the ``statistic`` of bounds with small statistics
-        for strong splits (``smaller_is_stronger``). Larger values keep more splits.
-        None: only errors decide.
+        Splits are kept, independent of their errors, if fewer than this number of
+        candidate splits are expected to look as good by chance, so that leaves that
+        predict the same class can have different probabilities. The number is the
+        ``statistic`` of bounds with small statistics for strong splits
+        (``smaller_is_stronger``). Larger values keep more splits. None: only errors
+        decide.
 
     See Also
     --------
@@ -237,7 +241,7 @@ class PossibilisticPruning(BasePruning):
 
 
 class SplitTestPruning(BasePruning):
-    """Bottom-up pruning: remove splits above leaves that fail a statistical test."""
+    """Bottom-up pruning: remove splits that fail a test and have only leaves below."""
 
     def fails(self, tables, depth, rows):
         """Return a mask of the splits that fail, from their tables of class counts.
@@ -275,7 +279,7 @@ class SplitTestPruning(BasePruning):
 class Chi2Pruning(SplitTestPruning):
     """Pruning by the chi-squared test of independence.
 
-    A split above leaves is removed if its outcome and the class are independent
+    A split whose children are leaves is removed if branch and class are independent
     according to the test, bottom-up. Small tables are tested as by the bound of the
     tree, if it is a `Chi2Bound`.
 
@@ -317,8 +321,9 @@ class Chi2Pruning(SplitTestPruning):
 class EC2Pruning(SplitTestPruning):
     """Pruning by the stopping rule of EC2 trees.
 
-    A split above leaves is removed if label noise may explain it, bottom-up. The other
-    parameters of the rule are those of the bound of the tree, if it is an `EC2Bound`.
+    A split whose children are leaves is removed if label noise may explain it,
+    bottom-up. The other parameters of the rule are those of the bound of the tree, if
+    it is an `EC2Bound`.
 
     Parameters
     ----------

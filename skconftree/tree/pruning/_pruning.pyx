@@ -1,4 +1,7 @@
-"""Compiled pruning, and pessimistic error estimates of leaves."""
+"""Compiled pruning, and pessimistic error estimates of leaves.
+
+`as_cheap` (nodes/_tree.pxd) compares costs with a tolerance.
+"""
 
 import numpy as np
 from libc.math cimport expm1, fmax, isnan, log, sqrt
@@ -18,14 +21,16 @@ from skconftree.utils._typedefs cimport (
 # errors, against a split.
 cdef float64_t ERROR_TOLERANCE = 0.1
 cdef float64_t COLLAPSE_TOLERANCE = 1e-3
-cdef float64_t STRONG = STRONG_LIMIT    # log10 of what is expected by chance
+# Evidence is strong if log10 of the number of candidate splits that are expected to look as
+# good by chance (ByChance.log10_expected) is below this.
+cdef float64_t STRONG = STRONG_LIMIT
 
 
 def cheaper_as_leaf(Tree tree, const float64_t[::1] cost not None):
-    """Mask of nodes that cost at most as much as a leaf as the best tree below them.
+    """Mask of nodes whose cost as a leaf is at most that of the best tree below them.
 
-    The cost of a tree is the sum over its leaves, none of them negative. The mask gives
-    the smallest of the cheapest trees.
+    The cost of a tree is the sum over its leaves, none of them negative. Pruning by the
+    mask gives the smallest of the cheapest trees.
     """
     if cost.shape[0] != tree.node_count:
         raise ValueError(
@@ -100,7 +105,7 @@ cdef float64_t _log10_expected(Tree tree, intp_t split) noexcept:
 
 
 cdef int32_t _largest(const float64_t[::1] value) noexcept:
-    # The first of equal values, as in `predict`.
+    # Index of the largest value, the first in case of ties, as in `predict`.
     cdef intp_t best = 0
     cdef intp_t c
     for c in range(1, value.shape[0]):
@@ -167,14 +172,14 @@ cdef class SubtreeRaising:
     cdef intp_t[::1] start
     cdef intp_t[::1] end
     cdef float64_t[::1] errors      # expected errors of the subtree
-    cdef uint8_t[::1] changed       # since the node was last examined
+    cdef uint8_t[::1] changed       # rows have changed since the node was last examined
     cdef float64_t[:, ::1] counts   # of the tree
-    # For the attempt to raise a branch: counts of the further rows of each leaf.
+    # For the attempt to raise a branch: counts of the rows that each leaf would gain.
     cdef float64_t[:, ::1] added_counts
     cdef intp_t[::1] buffer         # rows during a partition
     cdef intp_t[::1] position       # [n_outcomes + 1] of the next row of a child
     cdef uint8_t[::1] has_added
-    cdef intp_t[::1] leaves_with_added  # leaves with further rows
+    cdef intp_t[::1] leaves_with_added
     cdef float64_t[::1] scaled      # scratch, [n_classes]
     cdef intp_t[::1] stack          # has each node at most once
     cdef intp_t[::1] inner_stack
@@ -267,7 +272,8 @@ cdef class SubtreeRaising:
         return errors
 
     cdef void _prune(self) noexcept nogil:
-        # On the stack, ~node stands for a node before its children, node for after them.
+        # Depth-first traversal: on the stack, ~node is a node whose children have not been
+        # visited yet, node is one whose children have been.
         cdef intp_t size = 1
         cdef intp_t node, left, child
         self.stack[0] = ~0

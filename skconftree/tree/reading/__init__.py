@@ -1,1 +1,1 @@
-"""A tree for people and for other tools."""
+"""Export of trees as text, HTML, rules, records and scikit-learn objects."""

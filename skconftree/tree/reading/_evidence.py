@@ -1,10 +1,10 @@
 """Evidence for a split, as a number and as a level, and formatting of numbers.
 
-Bounds use different statistics. For every split, regardless of the bound, the tree
-stores the number of candidate splits of the node that are expected to look as good by
-chance: the p-value of the likelihood-ratio test of the children, times the number of
-candidate splits of the chosen feature, times the number of features that have any. The
-logarithm is stored, because the number can be too small for a float.
+Bounds (split rules) use different statistics. For every split, regardless of the bound,
+the tree stores the number of candidate splits of the node that are expected to look as
+good by chance: the p-value of the likelihood-ratio test of the children, times the
+number of candidate splits of the chosen feature, times the number of features that have
+any. The logarithm is stored, because the number can be too small for a float.
 """
 
 import math
@@ -129,7 +129,11 @@ def rows_until_strong(evidence, df, n_rows):
 
 
 class SplitEvidence(NamedTuple):
-    """Evidence for a split, see `node_table`; NaN or None if a field does not apply."""
+    """Evidence for a split; NaN or None if a field does not apply.
+
+    `node_table` describes the fields. `tried` is the other split with the smallest
+    look-ahead cost, `tried_cost`; `since` is the log e-value of rows after the split.
+    """
 
     level: str
     log10_expected_by_chance: float
@@ -247,12 +251,13 @@ class EvidenceReader:
         return DISTILLED if self.is_distilled else level_of(log10_expected)
 
 
-ENOUGH = math.log(20.0)  # reached with probability 1/20 if the split has no effect
+# Reached with probability at most 1/20 if the class does not depend on the branch.
+MIN_LOG_E_VALUE = math.log(20.0)
 CONFIRMED = (
-    "confirmed so far: rows that came after the split bear it out by themselves "
+    "confirmed so far: rows that came after the split confirm it by themselves "
     "(e-value 20 or more)"
 )
-PRIOR = 0.5  # rows of each class, before the first
+PRIOR = 0.5  # prior number of rows of each class
 
 
 def log_evidence(counts):

@@ -1,4 +1,7 @@
-"""Fitted trees as plain records, from which text, HTML and rules are created."""
+"""Fitted trees as plain records, from which text, HTML and rules are created.
+
+A bound is the split rule of a tree, see `skconftree.bounds`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from ..nodes._state import LEAF, MAX_STORED_COMPETITORS, LeafReason
 from ._evidence import (
     CONFIRMED,
     DISTILLED,
-    ENOUGH,
+    MIN_LOG_E_VALUE,
     EvidenceReader,
     SplitEvidence,
     describe_level,
@@ -66,12 +69,14 @@ def _remedy(estimator):
     return ""
 
 
-MAX_NAMES = 8  # categories written out
+MAX_NAMES = 8  # categories of a set in a text
 # Categories that are unambiguous without quotation marks.
 PLAIN = re.compile(
     r"(?!(?:missing|others|and others|and \d+ more)$)[^\W\d]\w*(?:[ ./_-]\w+)*"
 )
-DECIDED = 1.96  # standard errors between the gains of a split and a competitor
+# A smaller difference of the gains of a split and a competitor, in standard errors, is
+# a near tie.
+DECIDED = 1.96
 MAX_BITS = 64  # categories whose branch is stored for a competitor
 
 
@@ -168,7 +173,7 @@ class NodeRow(NamedTuple):
     @property
     def confirmed(self):
         """Whether the rows since the split have confirmed it so far."""
-        return self.evidence is not None and self.evidence.since >= ENOUGH
+        return self.evidence is not None and self.evidence.since >= MIN_LOG_E_VALUE
 
     @property
     def more_rows(self):
@@ -233,7 +238,7 @@ class DistilledRow(NodeRow):
 
 
 class FoldedRow(NodeRow):
-    """Top node of a weak subtree that is shown as a leaf; `n_folded` is its splits."""
+    """Root of a weak subtree that is shown as a leaf; it has `n_folded` splits."""
 
     @property
     def outcome(self):
@@ -252,7 +257,7 @@ def count_weak(n):
 
 
 def weak_subtrees(rows, keep=()):
-    """Map the top node of each maximal subtree without strong split to its splits.
+    """Map the root of each maximal subtree without strong split to its size in splits.
 
     `rows` are all nodes of a tree; splits of the nodes in `keep` count as strong. The
     result is empty if the tree has no strong split at all, or was distilled.
@@ -511,7 +516,7 @@ def read_nodes(
     best = value.argmax(axis=1)  # as in `predict`
     raw = tree.raw_proba[nodes]
     share = raw[np.arange(len(nodes)), best]
-    tests = _Tests(estimator, names, decimals)
+    tests = _SplitTexts(estimator, names, decimals)
     branches = [
         tests.branches(*test)
         for test in zip(
@@ -675,7 +680,7 @@ def _labels(parameter, names, known, size):
     return [str(name) for name in names]
 
 
-class _Tests:
+class _SplitTexts:
     """Texts for the splits of a tree, with `decimals` digits of thresholds."""
 
     def __init__(self, estimator, names, decimals):

@@ -162,7 +162,7 @@ class _Python:
         return "\n\n\n".join(parts)
 
     def _function(self, table, root):
-        lines = [f"def {self._called(root)}(row):"]
+        lines = [f"def {self._function_name(root)}(row):"]
         if root == 0:
             lines.append(f'{INDENT}"""Class of a row."""')
         base_depth = table[root].depth - 1
@@ -184,7 +184,7 @@ class _Python:
                 continue
             if level > MAX_NESTED:
                 more.append(item)
-                lines.append(f"{pad}return {self._called(item)}(row)")
+                lines.append(f"{pad}return {self._function_name(item)}(row)")
                 continue
             value = f"row[{row.name!r}]" if self.named else f"row[{row.feature}]"
             lines.append(f"{pad}value = {value}")
@@ -199,14 +199,14 @@ class _Python:
                     statement = "elif" if i else "if"
                     items.append(f"{pad}{statement} {test}:  # {comment}")
                 items.append(branch.node)
-            if row.keeps_unknown:  # categories of no branch end at this node
+            if row.keeps_unknown:  # rows of other categories stay at this node
                 label = _python_value(row.label, "class")
                 note = f"no branch for it: {row.outcome}"
                 items.append(f"{pad}return {label}  # {note}")
             stack += items[::-1]
         return lines, more
 
-    def _called(self, node):
+    def _function_name(self, node):
         return self.name if node == 0 else f"{self.name}_from_node_{node}"
 
     def _tests(self, row):

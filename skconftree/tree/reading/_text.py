@@ -1,4 +1,8 @@
-"""Trees as text: `export_text`, `summary` and `explain_text`."""
+"""Trees as text: `export_text`, `summary` and `explain_text`.
+
+Terms, such as near ties and look-ahead, are defined by `node_table` (_records.py). A
+bound is the split rule of a tree.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,10 @@ from ._records import check_tree, count_weak, format_value, read_nodes, weak_sub
 
 
 class Marks(NamedTuple):
-    """Verdict and grounds of each audited node, and lines that explain them."""
+    """Verdicts of an audit about splits, with reasons, and lines that explain them.
+
+    `of` maps nodes to (verdict, reason), see `skconftree.inspection.audit_splits`.
+    """
 
     of: dict
     legend: list
@@ -43,7 +50,7 @@ class Marks(NamedTuple):
 
 
 def read_marks(estimator, audit):
-    """Return the marks of the nodes of a tree; empty without an audit."""
+    """Return the `Marks` of a tree; empty without an audit."""
     if audit is None:
         return Marks({}, [])
     if not (hasattr(audit, "marks") and hasattr(audit, "legend")):
@@ -60,7 +67,7 @@ MIN_WIDTH = 80
 MIN_CONDITION = 21  # minimal width of the dashes and condition of a line
 EVIDENCE_WIDTH, AUDIT_WIDTH = 25, 15  # columns of evidence, and of verdicts
 REMOVED = (LeafReason.PRUNED, LeafReason.MERGED)
-MAX_NEAR_TIES = 6  # lines of the footer that name them
+MAX_NEAR_TIES = 6  # lines of the footer that list near ties
 
 
 @reads_argument
@@ -146,8 +153,9 @@ def export_text(
     false one.
 
     With ``drift="local"`` a further column reports which splits the rows since the
-    split have confirmed. A distilled tree has one column, "real rows", instead of the
-    evidence: whether the real rows prefer the split to those of other features.
+    split have confirmed. A tree that :func:`distill` trained on predictions has one
+    column, "real rows", instead of the evidence: whether the real rows prefer the split
+    to those of other features.
 
     References
     ----------
@@ -229,8 +237,8 @@ def export_text(
             leading = [first]
             if verbose and show_evidence:
                 described = describe_split(row, max_width - len(bars) - 5, decimals)
-                leading += [f"{bars}|    {one}" for one in described]
-            leads = [leading, *([one] for one in others)]
+                leading += [f"{bars}|    {line}" for line in described]
+            leads = [leading, *([line] for line in others)]
             nodes = [branch.node for branch in row.branches]
             stack += list(zip(nodes, leads, strict=True))[::-1]
     splits = [row for row in rows if row.branches]
@@ -375,7 +383,7 @@ def wrap(text, width):
 def describe_class(row, width=WIDTH, more=""):
     """Describe the class of a node, its probability and rows, followed by `more`."""
     rest = f" {row.figures}{more}"  # " (0.49), 50 of 100 rows"
-    return shortened(str(row.label), width - len(rest), least=6) + rest
+    return shortened(str(row.label), width - len(rest), min_width=6) + rest
 
 
 # A category of a set in a text; quotation marks may enclose commas.
@@ -390,9 +398,9 @@ def indent(depth, max_bars):
     return BAR * (max_bars - 1) + f"|{depth}|".ljust(len(BAR))
 
 
-def shortened(text, width, least=8):
-    """Shorten a text in the middle; at least `least` characters remain."""
-    width = max(width, least)
+def shortened(text, width, min_width=8):
+    """Shorten a text in the middle; at least `min_width` characters remain."""
+    width = max(width, min_width)
     if len(text) <= width:
         return text
     half = (width - 3) // 2
@@ -522,8 +530,8 @@ def explain_rows(estimator, rows, competitors=0):
             goes = "branch"
         else:
             goes = "left" if child == child_nodes[0] else "right"
-        close = (
-            {"competitors": [one._asdict() for one in record.competitors]}
+        competing = (
+            {"competitors": [split._asdict() for split in record.competitors]}
             if competitors
             else {}
         )
@@ -536,7 +544,7 @@ def explain_rows(estimator, rows, competitors=0):
             "value": value,
             "goes": goes,
             **fields,
-            **close,
+            **competing,
             "more_rows": record.more_rows,
             "leaf_reason": records[child][0].leaf_reason,
             "why_leaf": records[child][0].why_leaf,
@@ -552,7 +560,7 @@ def explain_rows(estimator, rows, competitors=0):
     return explanations
 
 
-MAX_COLUMNS = 5  # named in a summary
+MAX_COLUMNS = 5  # columns listed in a summary
 LEVELS_OF_SPLITS = tuple(level for _, level in LEVELS)
 
 
@@ -729,7 +737,7 @@ def _why(estimator, leaf):
 
 
 def _sentence(row, following, value, width):
-    test = next((one.condition for one in row.branches if one.node == following), None)
+    test = next((b.condition for b in row.branches if b.node == following), None)
     value_note = ""
     if test is None:
         test = f"{row.name} is unknown or missing, as in no row of the node"

@@ -133,7 +133,7 @@ class _Stay(NamedTuple):
 
 
 class _Targets(NamedTuple):
-    """Targets of the codes of a nominal split."""
+    """Nodes to which the codes of a nominal split lead."""
 
     node: int
     column: int
@@ -148,7 +148,11 @@ class _Targets(NamedTuple):
 
 
 class _BinaryTree:
-    """Binary tree in which nominal splits are thresholds."""
+    """Binary tree in which nominal splits are thresholds on encoded columns.
+
+    It is written from a stack of targets: nodes of the original tree, `_Stay` leaves,
+    or ranges of both (`_Targets`).
+    """
 
     def __init__(self, estimator, encoded=None):
         self.estimator = estimator

@@ -4,11 +4,13 @@ from skconftree.tree.split._split cimport Children, Cut
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint64_t
 
-# Terms of this file. A source (_scan.pxd) reads the rows of a node. It walks over the rows of a
+# Terms of this file. The outcomes of a split are its branches; a binary split has a left and a
+# right outcome. A source (_scan.pxd) reads the rows of a node. It walks over the rows of a
 # feature in ascending order and emits candidates: it writes the counts of the left outcome into
 # the arrays of a Scan, which are passed to a reader in blocks. A walk may emit sums of
-# phi (Score.phi, _score.pxd) instead of class counts if the score is additive. The pool of
-# a node or an outcome is its weight with unlabeled rows or, if `by_volume`, its volume.
+# phi (Score.phi, criteria/_score.pxd) instead of class counts if the score is additive. The
+# pool of a node or an outcome is its weight with unlabeled rows or, if `by_volume`, the
+# volume of its box in feature space. Categories are stored as integer codes.
 
 # CategorySets: the candidate splits of a nominal feature, from the counts of its categories.
 #
@@ -28,11 +30,11 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 # PREFIXES and ORDERINGS search for the best of all sets, so that all of them count as
 # candidates compared.
 #
-# A feature is scattered in a node if most rows are the only ones of their category. Sets of
-# its categories can separate any labels, which the p-value of a single split ignores.
+# A feature has high cardinality in a node if most rows are the only ones of their category.
+# Sets of its categories can separate any labels, which the p-value of a single split ignores.
 
 cdef enum:
-    ENUMERABLE = 10
+    ENUMERABLE = 10     # categories
 
 cdef enum Search:
     PREFIXES
@@ -50,8 +52,8 @@ cdef class CategorySets:
     cdef ExaminedNode node
     cdef readonly bint multiway
     cdef bint random_cuts
-    cdef bint concave               # sets of least impurity are prefixes
-    cdef bint skips_scattered       # such features have no candidate splits
+    cdef bint concave               # the criterion is concave, see PREFIXES
+    cdef bint skips_high_cardinality  # such features have no candidate splits
 
     # One feature.
     cdef Arena arena
@@ -62,21 +64,21 @@ cdef class CategorySets:
     cdef int32_t* present           # [capacity] categories of labeled rows
     cdef intp_t n_present
     cdef float64_t unknown          # weight of unlabeled rows of other categories
-    cdef float64_t n_alone          # weight of categories of at most one row
+    cdef float64_t singleton_weight  # of categories of at most one row
     cdef float64_t n_implied        # candidates compared, 0 = those emitted; at most
     cdef float64_t log_implied      # 2^1000, unlike its logarithm
     cdef Ranked* ranked             # [capacity] indices in `present`, ordered
     cdef float64_t set_weight       # of the current set; its counts are in Scan.running
     cdef float64_t set_unlabeled    # weight of its unlabeled rows
-    cdef float64_t* axis            # [2, n_classes]
-    cdef int16_t* child_of_code     # [capacity] of divide()
+    cdef float64_t* axis            # [2, n_classes] first principal component, and scratch
+    cdef int16_t* child_of_code     # [capacity] set by divide()
 
     cdef inline bint fits_code(self, float64_t code) noexcept nogil:
         # The last code is that of unknown categories.
         return 0.0 <= code < self.capacity - 1
 
-    cdef inline bint is_scattered(self) noexcept nogil:
-        return 2.0 * self.n_alone > self.node.n
+    cdef inline bint has_high_cardinality(self) noexcept nogil:
+        return 2.0 * self.singleton_weight > self.node.n
 
     cdef inline bint has_single_candidate(self) noexcept nogil:
         return self.multiway or self.random_cuts
@@ -109,7 +111,7 @@ cdef class CategorySets:
 # of the cuts that the source has stored, and a random side for rows without a value.
 
 cdef enum MissingRows:
-    NONE            # or they are on the right, which needs no action
+    NONE            # or they are on the right, which requires no action
     LEFT
     UNLABELED
 
@@ -118,7 +120,7 @@ cdef class CandidateSplits(Scan):
     cdef ExaminedNode node
     cdef Source source
     cdef readonly CategorySets sets
-    cdef CandidateReader reader          # receives the candidates
+    cdef CandidateReader reader     # receives the candidates
     cdef const int32_t* n_categories     # [n_features] of the root, 0 = numeric; NULL = all
     cdef bint random_cuts
 
@@ -128,7 +130,7 @@ cdef class CandidateSplits(Scan):
     cdef MissingRows missing
     cdef ValueCounts values
 
-    cdef Children children          # of count_children()
+    cdef Children children          # set by count_children()
     cdef intp_t child_capacity
 
     cdef inline bint is_nominal(self, intp_t feature) noexcept nogil:

@@ -1,4 +1,7 @@
-"""Candidate splits of a node: thresholds, and sets of categories."""
+"""Candidate splits of a node: thresholds, and sets of categories.
+
+Terms are defined in _candidates.pxd.
+"""
 
 from libc.math cimport INFINITY, ldexp, log, sqrt
 from libc.stdlib cimport qsort
@@ -58,7 +61,7 @@ cdef class CategorySets:
         cdef intp_t code
         self.n_codes = n_codes
         self.n_present = 0
-        self.n_alone = 0.0
+        self.singleton_weight = 0.0
         self.unknown = 0.0
         self.n_implied = 0.0
         for code in range(n_codes):
@@ -68,7 +71,7 @@ cdef class CategorySets:
                 self.present[self.n_present] = <int32_t> code
                 self.n_present += 1
                 if n <= 1.0:
-                    self.n_alone += n
+                    self.singleton_weight += n
             else:
                 self.unknown += row[K]
 
@@ -181,7 +184,7 @@ cdef intp_t _walk_orderings(CategorySets sets, Scan scan) noexcept nogil:
 cdef inline void _emit_set(
     CategorySets sets, Scan scan, intp_t n_in_set, intp_t position
 ) noexcept nogil:
-    # Emit the candidate whose left outcome holds the categories added.
+    # Emit the candidate whose left outcome has the categories added so far.
     cdef intp_t K = sets.node.n_classes
     cdef float64_t* pool_left = scan.pool_left + scan.size
     memcpy(scan.left + scan.size * K, scan.running, K * sizeof(float64_t))
@@ -211,7 +214,7 @@ cdef void _clear_set(CategorySets sets, Scan scan) noexcept nogil:
 
 
 cdef inline float64_t _weight(CategorySets sets, const float64_t* row) noexcept nogil:
-    # Of a category, on the scale of the criterion.
+    # The weight of a category on the scale of the criterion (ExaminedNode, _node.pxd).
     cdef const float64_t* weight = sets.node.class_weight
     cdef float64_t n = 0.0
     cdef intp_t c
@@ -235,7 +238,7 @@ cdef void _principal_shares(CategorySets sets) noexcept nogil:
     cdef float64_t* product = sets.axis + K
     cdef const NodeStats* node_counts = &sets.node.reweighted
     cdef const float64_t* row
-    cdef float64_t n, square, length, deviation, most = -1.0
+    cdef float64_t n, square, length, deviation, largest = -1.0
     cdef intp_t start = 0, position, c
     for position in range(sets.n_present):
         row = sets.counts + sets.present[position] * (K + 1)
@@ -244,8 +247,8 @@ cdef void _principal_shares(CategorySets sets) noexcept nogil:
         for c in range(K):
             deviation = _share(sets, row, c) - node_counts.counts[c] / node_counts.n
             square += deviation * deviation
-        if n * square > most:
-            most = n * square
+        if n * square > largest:
+            largest = n * square
             start = position
     row = sets.counts + sets.present[start] * (K + 1)
     for c in range(K):
@@ -353,7 +356,7 @@ cdef class CandidateSplits(Scan):
             return self.source.walk(feature, self)
         return _walk_thresholds(self, feature)
 
-    cdef void take(self, intp_t size) noexcept nogil:
+    cdef void process_block(self, intp_t size) noexcept nogil:
         cdef Cut cut
         cdef intp_t i
         if self.positions != NULL:
@@ -467,7 +470,7 @@ cdef intp_t _walk_random(CandidateSplits candidates, intp_t feature) noexcept no
     cut.position = candidates.source.draw(feature, unit(key), &threshold)
     cut.missing_left = any_missing and cut.position >= 0 and mix(key) & 1
     if cut.position < 0:
-        # a constant: the only candidate is whether the value is missing
+        # a constant feature: its only candidate is "is the value missing?"
         if not any_missing:
             return 0
         cut.position = candidates.source.end_position(feature)
@@ -482,7 +485,7 @@ cdef intp_t _walk_sets(CandidateSplits candidates, intp_t feature) noexcept nogi
     candidates.sets.begin(candidates.source.count_categories(feature, candidates.sets.counts))
     if candidates.sets.n_present < 2:
         return 0
-    if candidates.sets.skips_scattered and candidates.sets.is_scattered():
+    if candidates.sets.skips_high_cardinality and candidates.sets.has_high_cardinality():
         return 1
     if not candidates.sets.has_single_candidate():
         return candidates.sets.walk(candidates)
@@ -497,7 +500,7 @@ cdef intp_t _walk_sets(CandidateSplits candidates, intp_t feature) noexcept nogi
 
 
 cdef void _emit_is_missing(CandidateSplits candidates, intp_t feature) noexcept nogil:
-    # The candidate "is the value missing?": rows without a value go right.
+    # Emit the candidate "is the value missing?": rows without a value go right.
     cdef intp_t c
     for c in range(candidates.n_classes):
         candidates.left[c] = candidates.values.present[c]
@@ -505,11 +508,11 @@ cdef void _emit_is_missing(CandidateSplits candidates, intp_t feature) noexcept 
     candidates.pool_left[0] = candidates.values.pool_present
     candidates.position[0] = candidates.source.end_position(feature)
     candidates.positions = NULL
-    candidates.take(1)
+    candidates.process_block(1)
 
 
 cdef void _emit_children(CandidateSplits candidates, Cut cut) noexcept nogil:
-    # The only candidate of a feature, if it separates any rows.
+    # Emit the only candidate of a feature, if it separates any rows.
     cdef intp_t c
     candidates.additive = False
     candidates.n_left[0] = 0.0
@@ -521,11 +524,11 @@ cdef void _emit_children(CandidateSplits candidates, Cut cut) noexcept nogil:
     candidates.pool_left[0] = candidates.children.pool[0]
     candidates.position[0] = cut.position
     candidates.missing_left = cut.missing_left
-    candidates.take(1)
+    candidates.process_block(1)
 
 
 cdef void _add_missing(CandidateSplits candidates, intp_t size) noexcept nogil:
-    # Add the rows without a value to the left outcome of candidates counted without them.
+    # Add the rows without a value to the left outcomes, which were counted without them.
     cdef intp_t K = candidates.n_classes
     cdef const float64_t* counts = candidates.values.missing
     cdef float64_t n = candidates.values.n_missing
@@ -603,6 +606,7 @@ cdef uint64_t _draw_key(CandidateSplits candidates, intp_t feature) noexcept nog
 
 
 cdef void _count_sides(CandidateSplits candidates, intp_t feature, Cut cut) noexcept nogil:
+    # Set the children of a split of a numeric feature.
     cdef Children* children = &candidates.children
     cdef intp_t K = candidates.n_classes
     cdef bint any_missing

@@ -1,15 +1,18 @@
-"""Creation of the compiled criterion and bound of one worker."""
+"""Creation of the compiled criterion and bound (split rule) of one worker."""
 
 from ...criteria._criterion import CRITERIA, criterion_class
 
 
 def make_kernels(settings, n_classes, largest=None):
-    """Return the compiled criterion and bound (or None); ValueError if incompatible."""
+    """Return the compiled criterion and bound, or None without a bound.
+
+    `largest` is the largest class count, for tables of functions of counts.
+    """
     kind, bound = criterion_class(settings.criterion), None
     if kind is None:
         raise ValueError(
-            f"The criterion of growth settings must be one of {list(CRITERIA)} or a "
-            f"class of criteria. Got {settings.criterion!r} instead."
+            f"`criterion` must be one of {list(CRITERIA)} or a subclass of Criterion. "
+            f"Got {settings.criterion!r} instead."
         )
     criterion = kind(n_classes)
     if settings.bound is not None:

@@ -1,7 +1,8 @@
 # ExaminedNode: the node whose candidate splits are compared, with its class counts on three
 # scales: unscaled (`counts`); reweighted by class (`reweighted`: the scale of the criterion); and
 # reweighted but scaled back to the total of the node, or to the weight of its distinct rows
-# if repeated rows do not count as evidence (`stats`: the scale of the bound). The scales
+# if repeated rows do not count as evidence (`stats`: the scale of the bound). The bound is the
+# rule that accepts or rejects a split (bounds/_contract.pxd). The scales
 # differ only with class_weight or if repeats do not count.
 #
 # The source of its rows, CategorySets and the selection share one object.
@@ -19,10 +20,11 @@ cdef struct NodeRecord:
     intp_t start
     intp_t end
     intp_t depth
-    float64_t pool          # weight W: labeled and unlabeled rows, or volume
+    float64_t pool          # W: the weight of labeled and unlabeled rows, or a volume
     int32_t* features       # features not known to be constant; owned
     intp_t n_features
-    float64_t* box          # [n_features of X, 2] limits, only if W is a volume; owned
+    float64_t* box          # [n_features of X, 2] limits of the node in feature space, only
+                            # if W is a volume; owned
     float64_t low           # bounds of the probability of the second class, which splits on
     float64_t high          # constrained features above the node have set; unset without
 
@@ -42,8 +44,8 @@ cdef class RootStats:
                                 # larger by the offset
     cdef bint has_pool          # there are unlabeled rows that contribute to W
     cdef bint integral          # every weight is an integer
-    cdef bint weighted          # weights are not counts
-    cdef intp_t largest_count   # upper limit of counts, if weights are counts
+    cdef bint weighted          # weights are not numbers of repeats
+    cdef intp_t largest_count   # upper limit of class counts, if not `weighted`
     cdef float64_t weight       # of the labeled rows, on the scale of the bound
     cdef float64_t total_weight  # the same, reweighted by class
     cdef float64_t min_weight   # of a child
@@ -62,7 +64,7 @@ cdef class ExaminedNode:
     cdef bint has_min_weight    # candidates may have a child below a smallest weight
     cdef float64_t min_weight   # of a child
     cdef float64_t min_reweighted  # of a child, reweighted by class
-    cdef float64_t time         # weight of the rows passed to fit
+    cdef float64_t time         # weight of the rows passed to fit; bounds call it time
     cdef uint64_t seed
     cdef const float64_t* class_weight  # [n_classes], or NULL
     cdef bint rescales          # bound and criterion have different scales
@@ -76,12 +78,12 @@ cdef class ExaminedNode:
     cdef float64_t n_repeated   # rows, counting repeats if weights are integers
     cdef NodeStats reweighted
     cdef NodeStats stats
-    cdef float64_t share        # of its weight that counts as evidence: 1 unless
+    cdef float64_t share        # share of the weight that counts as evidence: 1 unless
                                 # excludes_repeats
-    cdef float64_t* scales      # [2, n_classes] its counts on the other scales
-    cdef uint64_t key           # for random sets of categories
-    cdef uint64_t draw_key      # for random cuts, and
-    cdef uint64_t visit_key     # for the order of features; a source may change both
+    cdef float64_t* scales      # [2, n_classes] counts on the other two scales
+    cdef uint64_t key           # seed of random sets of categories,
+    cdef uint64_t draw_key      # of random cuts, and
+    cdef uint64_t visit_key     # of the order of features; a source may change the last two
 
     cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     cdef void exclude_repeats(self, float64_t weight) noexcept nogil

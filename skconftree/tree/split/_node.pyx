@@ -1,4 +1,4 @@
-"""The node whose candidate splits are compared."""
+"""The node whose candidate splits are compared. Terms are defined in _node.pxd."""
 
 from skconftree.criteria._score cimport sum_of
 from skconftree.utils._draws cimport mix
@@ -96,8 +96,8 @@ cdef class ExaminedNode:
         self.stats.pool = record.pool
         self.stats.time = self.time
         self.stats.n_features = self.n_features
-        self.stats.n_candidate_features = 0    # features with candidates, set by the splitter
-        self.stats.n_feature_candidates = 0.0      # candidates of one feature
+        self.stats.n_candidate_features = 0     # the splitter sets these three
+        self.stats.n_feature_candidates = 0.0
         self.stats.log_feature_candidates = 0.0
         self.stats.attempt = 1
         self.stats.depth = record.depth
@@ -112,7 +112,7 @@ cdef class ExaminedNode:
             self.stats.integral = False
 
     cdef void exclude_repeats(self, float64_t weight) noexcept nogil:
-        # Use this weight of the node on the scale of the bound; its proportions are kept.
+        # Set the node's weight on the scale of the bound; the class proportions stay.
         cdef float64_t* counts = self.scales + self.n_classes
         self.share = weight / self.n
         self.scale(self.counts, counts)
@@ -123,7 +123,7 @@ cdef class ExaminedNode:
         self.stats.pool = self.record.pool * self.share
 
     cdef float64_t reweight(self, const float64_t* counts, float64_t* reweighted) noexcept nogil:
-        # Convert counts to the scale of the criterion; return their sum. May be in place.
+        # Convert counts to the scale of the criterion, possibly in place; return their sum.
         cdef float64_t n = 0.0
         cdef intp_t c
         for c in range(self.n_classes):

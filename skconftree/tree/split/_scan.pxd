@@ -10,10 +10,10 @@ from skconftree.utils._typedefs cimport (
 )
 
 # Scan: walks over one feature of one node in ascending order and emits its candidate splits
-# into arrays, BLOCK at a time.
+# into arrays, BLOCK at a time. Outcome, pool, phi and additive are defined in _candidates.pxd.
 #
 # There are two walks, both exact: over SORTED ROWS, and over a HISTOGRAM of class counts per
-# value. After each block the walk calls take(), which completes the candidates and passes
+# value. After each block the walk calls process_block(), which completes the candidates and passes
 # them to a CandidateReader, with one virtual call per block. Sources, scores and selections can
 # therefore be combined freely, and the inner loops are small.
 #
@@ -76,11 +76,11 @@ cdef class Scan:
     cdef intp_t size                # candidates emitted since the last block
     cdef intp_t n_emitted           # candidates of earlier blocks of the walk
     cdef float64_t* running         # [n_classes] counts of the rows walked so far
-    cdef int64_t* int_counts        # [2, n_classes] the same as integers, and in all
-    cdef const int32_t* positions   # [n] of cuts behind the sorted rows of a walk, if they
-                                    # are not to be the numbers of these rows; else NULL
+    cdef int64_t* int_counts        # [2, n_classes] the same as integers, and of all rows
+    cdef const int32_t* positions   # [n] position of the cut after each sorted row; NULL =
+                                    # the number of rows up to it
 
-    cdef void take(self, intp_t size) noexcept nogil
+    cdef void process_block(self, intp_t size) noexcept nogil
     # See CandidateReader.
     cdef bint prunes
     cdef void measure(self, intp_t size, float64_t* scores) noexcept nogil
@@ -94,7 +94,7 @@ cdef class Scan:
         if self.size == BLOCK:
             self.n_emitted += BLOCK
             self.size = 0
-            self.take(BLOCK)
+            self.process_block(BLOCK)
 
     cdef inline intp_t finish(self) noexcept nogil:
         # Pass on the last block; return the number of candidates of the walk.
@@ -103,13 +103,14 @@ cdef class Scan:
         self.size = 0
         self.n_emitted = 0
         if size > 0:
-            self.take(size)
+            self.process_block(size)
         return n_candidates
 
     cdef intp_t walk_sorted(
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil
+    # `gap` are the counts of rows that have one value and no entries.
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
         const float64_t* gap, const label_t* y, const int32_t* count, const float64_t* weight,
@@ -128,7 +129,7 @@ cdef class Scan:
 
 # Source: the rows of a node, one feature at a time. The columns of a table and the memory of
 # a growing leaf are sources; the code for splits is the same for both (_candidates.pxd).
-# Each way of storing rows is a subclass.
+# Each storage format of rows is a subclass.
 #
 # The position of a cut determines which values go left. Its meaning depends on the source;
 # larger positions have larger values on the left.
@@ -142,13 +143,13 @@ cdef enum:
 
 cdef struct ValueCounts:
     # The node's rows with a value of a feature (present) and without (missing).
-    float64_t* present         # [n_classes + 1] weights; the last one is unlabeled
+    float64_t* present         # [n_classes + 1] weights; the last one of unlabeled rows
     float64_t* missing         # [n_classes + 1]
     float64_t n_present        # labeled rows only
     float64_t n_missing
     float64_t pool_present     # labeled and unlabeled rows
     intp_t rows_missing        # number of rows, and of labeled rows; set by count_sides()
-    intp_t labeled_missing     # of tables only
+    intp_t labeled_missing     # for tables only
 
 
 cdef inline void clear_values(ValueCounts* values, intp_t n_classes) noexcept nogil:
@@ -164,7 +165,7 @@ cdef inline void sum_values(ValueCounts* values, intp_t n_classes) noexcept nogi
 
 cdef class Source:
     cdef ExaminedNode node      # the node of its rows
-    cdef intp_t longest_walk    # rows, with repeats, that it walks one by one
+    cdef intp_t longest_walk    # largest number of rows, with repeats, of a walk over rows
     cdef bint complete          # no row misses a numeric value
     cdef bint right_is_rest     # count_sides() counts the left side only
     cdef bint every_cut         # all its cuts count as candidates, even without rows
@@ -174,7 +175,7 @@ cdef class Source:
     cdef void begin(self) noexcept nogil
     # These features will be walked, one after the other.
     cdef void prepare_features(self, const int32_t* features, intp_t n) noexcept nogil
-    # Weight of the node's labeled rows by RootStats.distinct. Of tables only.
+    # Sum of RootStats.distinct over the node's labeled rows. For tables only.
     cdef float64_t weight_without_repeats(self) noexcept nogil
 
     # Whether rows miss a value. If not, `values` need not be set.
@@ -186,9 +187,9 @@ cdef class Source:
     # Emit the candidates of the rows that have a value; 0 = all values are equal.
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
     # For each class and each cut of the feature, the approximate share of the node's rows
-    # that are of the class and go left: [n_classes, LANES], within SHARE_ERROR of the share
-    # of the class. Returns the number of cuts that divide the rows in different ways; -1 if
-    # shares cannot be approximated at little cost.
+    # that are of the class and go left: [n_classes, LANES] (utils/_lanes.pxd). The error is
+    # below SHARE_ERROR (criteria/_criterion.pxd) times the share of the class. Returns the
+    # number of cuts with different left outcomes; -1 if approximation is not cheap.
     cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil
     # The position of a cut with all values on the left.
     cdef intp_t end_position(self, intp_t feature) noexcept nogil
@@ -205,7 +206,7 @@ cdef class Source:
     # Class weights of each category, [n_codes, n_classes + 1]; the last column is that of
     # unlabeled rows. Returns n_codes; the last code is that of other categories.
     cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil
-    # Count the rows of the children, whose `child_of_code` is set. Of tables only.
+    # Count the rows of the children, whose `child_of_code` is set. For tables only.
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil
 
 
@@ -219,7 +220,7 @@ cdef inline void labeled_neighbors(
     const uint32_t* entries, const label_t* y, intp_t n_classes, intp_t position,
     intp_t* below, intp_t* above,
 ) noexcept nogil:
-    # The labeled rows next to a cut of sorted rows.
+    # The labeled rows directly below and above a cut of sorted rows.
     cdef intp_t low = position - 1
     cdef intp_t high = position
     while y[entries[low] >> 1] == n_classes:

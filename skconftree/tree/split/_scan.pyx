@@ -1,4 +1,7 @@
-"""Scans that emit the candidate splits of a feature in blocks; sources of rows."""
+"""Scans that emit the candidate splits of a feature in blocks; sources of rows.
+
+Terms are defined in _scan.pxd.
+"""
 
 from libc.math cimport NAN
 from libc.string cimport memcpy
@@ -40,7 +43,7 @@ cdef class Scan:
         self.running = <float64_t*> self.arrays.take_zeros(K, sizeof(float64_t))
         self.int_counts = <int64_t*> self.arrays.take_zeros(2 * K, sizeof(int64_t))
 
-    cdef void take(self, intp_t size) noexcept nogil:
+    cdef void process_block(self, intp_t size) noexcept nogil:
         # The first `size` candidates of the arrays are complete.
         pass
 
@@ -115,8 +118,8 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
         const float64_t* weight, const float32_t* x, intp_t stride,
     ) noexcept nogil:
-        # Some rows have no label (class n_classes). They are on their side of the midpoint
-        # between the neighboring labeled values; value = x[row * stride].
+        # Some rows have no label (class n_classes). They go left if their value,
+        # x[row * stride], is at most the midpoint between the neighboring labeled values.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef float64_t w, n_left = 0.0, pool_left = 0.0, unlabeled_left
@@ -248,7 +251,7 @@ cdef intp_t _walk_two_classes(
             class_1 += y[entry >> 1]
             p += 1
         if size > 0:
-            scan.take(size)
+            scan.process_block(size)
             n_candidates += size
     return n_candidates
 
@@ -326,7 +329,7 @@ cdef intp_t _walk_squares(
 cdef intp_t _walk_two_classes_counted(
     Scan scan, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
 ) noexcept nogil:
-    # As _walk_two_classes. A block ends where that of a walk over repeats would end.
+    # As _walk_two_classes. Blocks end where those of a walk over repeated rows end.
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position
@@ -352,7 +355,7 @@ cdef intp_t _walk_two_classes_counted(
             class_1 += count[row] * y[row]
             p += 1
         if size > 0:
-            scan.take(size)
+            scan.process_block(size)
             n_candidates += size
     return n_candidates
 
@@ -380,15 +383,15 @@ cdef intp_t _walk_weighted(
 cdef inline void _emit_in_block(
     Scan scan, float64_t n_left, intp_t p, bint by_rows, float64_t* block_end
 ) noexcept nogil:
-    # Emit a candidate with the running counts, after ending a block before the row that
-    # follows n_left others.
+    # Emit a candidate with the running counts. Before it, end the block if the candidate's
+    # n_left rows reach past `block_end`.
     cdef intp_t size = scan.size
     if by_rows and n_left > block_end[0]:
         block_end[0] = (<intp_t> n_left + BLOCK - 1) // BLOCK * BLOCK
         if size > 0:
             scan.n_emitted += size
             scan.size = 0
-            scan.take(size)
+            scan.process_block(size)
     memcpy(
         scan.left + scan.size * scan.n_classes, scan.running, scan.n_classes * sizeof(float64_t),
     )

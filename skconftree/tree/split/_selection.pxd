@@ -11,14 +11,14 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 # Selection: stores the best candidate splits of a node, one class for each kind of bound
-# (bounds/_contract.pxd):
+# (bounds/_contract.pxd defines race, interval and evidence bounds, tests and node tests):
 #
 #   BestSplits      no bound, race bounds and tests: the best candidate, and the best ones of
 #                   other features, by the criterion
 #   SummedEvidence  evidence bounds, which average a Bayes factor over all candidates: in
 #                   addition, the evidence of all candidates
 #   TestedFeatures  node tests: the best candidate of the feature with the smallest p-value
-#   Challengers     interval bounds, which compare upper limits of the impurity: the candidate
+#   SmallestCost    interval bounds, which compare upper limits of the impurity: the candidate
 #                   with the smallest cost, which is this limit for its children
 #
 # Ties. A candidate replaces another only if it is better by more than tolerance_of(weight of
@@ -41,7 +41,7 @@ cdef struct Best:
     float64_t n_left        # weight of the left child, if the split is binary
     float64_t n_candidates      # candidates compared
     float64_t log_candidates    # their logarithm; negative = not computed
-    float64_t log_evidence
+    float64_t log_evidence      # evidence bounds: sum over candidates; node tests: p-value
 
 
 cdef struct Contender:
@@ -69,7 +69,7 @@ cdef class Selection(CandidateReader):
     cdef bint compares_at_once      # features are compared immediately
     cdef intp_t step                # feature * step is the index in best_of
     cdef bint own_scale             # the bound compares the best candidate with no split,
-                                    # on a scale of its own
+                                    # by its own score
 
     # The node.
     cdef Best* best_of              # [n_features]; of the last feature only if compares_at_once
@@ -84,19 +84,19 @@ cdef class Selection(CandidateReader):
     cdef float64_t tolerance
     cdef float64_t parent_score     # score of no split
 
-    # Called after a node has been entered.
+    # Called after `node` has been set to another node.
     cdef void begin(self) noexcept nogil
     # Walk a feature; 0 if it is constant in the node.
     cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil
     # Called after a feature that is not constant has been examined.
     cdef void after_examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil
-    # Set the feature, cut and evidence of the best candidate of the features visited, which
-    # ascend. Afterwards the node's stats have the number of candidates of its feature.
+    # Set the feature, cut and evidence of the best candidate of the visited features, which
+    # are sorted. Afterwards the node's stats have the number of candidates of its feature.
     cdef void choose(
         self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil
-    # Set the same for the best candidate of another feature than the one chosen. False if
-    # it has none, or if the selection does not store candidates that were not chosen.
+    # Set the same for the best candidate of a feature that was not chosen. False if it has
+    # none, or if the selection stores the chosen candidate only.
     cdef bint describe_other(
         self, CandidateSplits candidates, intp_t feature, const Split* chosen, Split* split
     ) noexcept nogil
@@ -109,20 +109,20 @@ cdef class BestSplits(Selection):
     cdef bint ranks                 # the bound ranks the features,
     cdef bint ranks_by_gain         # and does not need the children for it
     cdef Contender first
-    cdef Contender competitors[MAX_STORED_COMPETITORS]  # the next best ones, the best first
+    cdef Contender competitors[MAX_STORED_COMPETITORS]  # of other features, the best first
 
     cdef void _compare(self, intp_t feature, CandidateSplits candidates) noexcept nogil
     cdef void _drop_last_from(self, intp_t position) noexcept nogil
 
 
-# Challengers: the selection of interval bounds. The candidate with the smallest cost wins.
+# SmallestCost: the selection of interval bounds. The candidate with the smallest cost wins.
 # The cost is the bound's upper limit of the children's impurity, which is expensive. A first scan
 # computes, for each feature, the smallest floor: a floor is a cheap lower limit of the cost
 # (IntervalBound.score). Then features are scanned again in the order of their floors, each
 # with its most promising candidate first. Costs are computed only for
 # candidates whose floor is below the cost of the incumbent, the best candidate so far.
 
-cdef class Challengers(Selection):
+cdef class SmallestCost(Selection):
     cdef IntervalBound interval     # the bound
     cdef bint in_second_scan        # in the second scan
     cdef float64_t incumbent        # cost of the best candidate so far
@@ -133,11 +133,11 @@ cdef class Challengers(Selection):
 
 # SummedEvidence: the selection of evidence bounds. The evidence is averaged over the
 # candidates of a feature, then over features. The best candidate is selected by its evidence
-# or, unless the bound `chooses`, by the criterion in a second scan.
+# if the bound `chooses`, else by the criterion in a second scan.
 
 cdef class SummedEvidence(BestSplits):
     cdef EvidenceBound evidence     # the bound
-    cdef bint sums                  # in the scan that sums the evidence
+    cdef bint sums                  # in the first scan, which sums the evidence
     cdef float64_t peak             # smallest score of the node so far
     cdef float64_t reach            # scores further above it are negligible
     cdef float64_t total            # log of the sum over features
@@ -147,4 +147,5 @@ cdef class SummedEvidence(BestSplits):
 
 cdef class TestedFeatures(BestSplits):
     cdef NodeTest test              # the bound
-    cdef float64_t* sums            # [3 or categories, n_classes] of the feature examined
+    cdef float64_t* sums            # [3 or n_categories, n_classes] of the feature examined,
+                                    # see Source.sum_by_class (_scan.pxd)

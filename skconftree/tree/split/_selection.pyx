@@ -1,4 +1,4 @@
-"""Selection of the best candidate splits of a node."""
+"""Selection of the best candidate splits of a node. Terms: _selection.pxd."""
 
 import numpy as np
 from libc.math cimport INFINITY, NAN, exp, fmin, log, log1p
@@ -42,7 +42,7 @@ cdef class Selection(CandidateReader):
         if isinstance(bound, (EvidenceBound, IntervalBound, NodeTest)):
             self.bound_score = bound.score
             self.own_scale = True
-        # features that are compared at the end need a stored candidate each
+        # if features are compared at the end, the best candidate of each is stored
         self.compares_at_once = compares_at_once and not (
             node.settings.max_features < node.n_features or criterion.by_ratio
         )
@@ -91,7 +91,7 @@ cdef class Selection(CandidateReader):
             feature, candidates.phi != NULL and self.node.n < self.phi_size and self.uses_phi_sums
         )
         if candidates.is_nominal(feature):
-            # the candidates emitted represent this many sets of categories
+            # the emitted candidates are the best of this many sets of categories
             if candidates.sets.n_implied > 0.0 and best.n_candidates > 0.0:
                 best.n_candidates = candidates.sets.n_implied
                 best.log_candidates = candidates.sets.log_implied
@@ -189,7 +189,7 @@ cdef void _update_best(Selection selection, Scan scan) noexcept nogil:
     least = min(a, b, c, d)
     if not least < best - tolerance:
         return
-    while not out[index] <= least + 2.0 * tolerance:     # NaN is not
+    while not out[index] <= least + 2.0 * tolerance:     # skips NaN
         index += 1
     # No candidate before it is within a tolerance, and none after it is better by a
     # tolerance. Comparing one by one gives the same result, unless others are within
@@ -208,7 +208,7 @@ cdef void _update_best(Selection selection, Scan scan) noexcept nogil:
 
 
 cdef class BestSplits(Selection):
-    """The best candidate split of a node, and the best ones of other features."""
+    """The best candidate split of a node, and the best candidates of other features."""
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
@@ -292,10 +292,10 @@ cdef class BestSplits(Selection):
         cdef Contender new
         cdef intp_t i
         cdef const Contender* last = &self.competitors[MAX_STORED_COMPETITORS - 1]
-        if not self.ranks and not (     # as most are
+        if not self.ranks and not (
             best.score < max(self.first.score, last.score) - self.tolerance
         ):
-            return
+            return      # most features end here
         new.feature = feature
         new.cut = best.cut
         new.score = best.score
@@ -314,7 +314,7 @@ cdef class BestSplits(Selection):
                 return
 
     cdef void _drop_last_from(self, intp_t position) noexcept nogil:
-        # Drop the last competitor.
+        # Shift the competitors from `position` on by one, which drops the last one.
         cdef intp_t i
         for i in range(MAX_STORED_COMPETITORS - 1, position, -1):
             self.competitors[i] = self.competitors[i - 1]
@@ -332,11 +332,11 @@ cdef void _rank_features(
     BestSplits selection, CandidateSplits candidates, const int32_t* visited, intp_t n_visited,
     Split* split,
 ) noexcept nogil:
-    # The best candidate of all features, and the best ones of other features.
+    # Set the best candidate of all features, and the best candidates of other features.
     cdef intp_t j
     if not selection.compares_at_once:
         if selection.criterion.by_ratio and not selection.by_bound and not selection.ranks:
-            _take_ratios(selection, candidates, visited, n_visited)
+            _set_gain_ratios(selection, candidates, visited, n_visited)
         for j in range(n_visited):
             selection._compare(visited[j], candidates)
     split.feature = selection.first.feature
@@ -363,8 +363,8 @@ cdef bint _wins(
     if _is_ranked_by_gain(selection, later, candidates) and _is_ranked_by_gain(
         selection, earlier, candidates
     ):
-        # no ranks needed if gain and number of candidates favor the same feature; numbers
-        # too large for a float look equal
+        # no ranks needed if gain and number of candidates favor the same feature; infinite
+        # numbers are equal
         if later.score >= earlier.score - selection.tolerance:
             if later.n_candidates > earlier.n_candidates or (
                 later.n_candidates == earlier.n_candidates
@@ -432,11 +432,11 @@ cdef void _compute_rank(
     )
 
 
-cdef void _take_ratios(
+cdef void _set_gain_ratios(
     BestSplits selection, CandidateSplits candidates, const int32_t* visited, intp_t n_visited
 ) noexcept nogil:
-    # As in C4.5: among the features whose best gain is at least the average, the feature
-    # with the largest ratio of gain to outcome entropy wins.
+    # Replace scores by gain ratios. As in C4.5, among the features whose gain is at least
+    # the average, the largest ratio of gain to outcome entropy (split information) wins.
     cdef float64_t average = 0.0
     cdef intp_t n_features = 0
     cdef float64_t gain, entropy
@@ -464,7 +464,7 @@ cdef void _take_ratios(
 cdef float64_t _outcome_entropy(
     BestSplits selection, intp_t feature, CandidateSplits candidates
 ) noexcept nogil:
-    # Of the best candidate of a feature.
+    # Outcome entropy of the best candidate of a feature.
     cdef const Best* best = selection.best_of + feature
     cdef const Children* children = &candidates.children
     cdef float64_t sides[2]
@@ -482,7 +482,7 @@ cdef float64_t _outcome_entropy(
     return outcome_entropy(children.scaled, children.n_outcomes)
 
 
-cdef class Challengers(Selection):
+cdef class SmallestCost(Selection):
     """The candidate split whose children have the smallest cost."""
 
     def __init__(
@@ -495,7 +495,7 @@ cdef class Challengers(Selection):
 
     cdef void begin(self) noexcept nogil:
         Selection.begin(self)
-        # in the unit of costs, the pool: a volume may be much smaller than the weight of rows
+        # costs are totals over the pool; a volume may be much smaller than the rows' weight
         self.tolerance = tolerance_of(self.node.stats.pool)
         self.in_second_scan = False
 
@@ -568,7 +568,7 @@ cdef class Challengers(Selection):
             stored = best[0]
             self.examine(feature, candidates)    # does not change the number of candidates
             best[0] = stored
-            best.score = INFINITY           # this feature has been challenged
+            best.score = INFINITY           # do not examine this feature again
         split.feature = self.incumbent_feature
         split.cut = self.incumbent_cut
         if split.feature >= 0:
@@ -586,7 +586,7 @@ cdef class Challengers(Selection):
 
 
 cdef void _find_smallest_floors(
-    Challengers selection, const int32_t* visited, intp_t n_visited
+    SmallestCost selection, const int32_t* visited, intp_t n_visited
 ) noexcept nogil:
     # The features with the smallest floors, and the candidates that have them.
     cdef const Best* best
@@ -610,7 +610,7 @@ cdef void _find_smallest_floors(
         selection.floors[n].feature = -1
 
 
-cdef void _offer_block(Challengers selection, Scan scan) noexcept nogil:
+cdef void _offer_block(SmallestCost selection, Scan scan) noexcept nogil:
     cdef float64_t pool_left
     cdef Cut cut
     cdef intp_t i
@@ -627,7 +627,7 @@ cdef void _offer_block(Challengers selection, Scan scan) noexcept nogil:
 
 
 cdef void _offer(
-    Challengers selection, intp_t feature, Cut cut, const float64_t* pair,
+    SmallestCost selection, intp_t feature, Cut cut, const float64_t* pair,
     float64_t pool_left, float64_t pool_right,
 ) noexcept nogil:
     # Replace the incumbent if the candidate with this pair of children is better.
@@ -649,7 +649,7 @@ cdef void _offer(
 
 
 cdef void _replace_incumbent(
-    Challengers selection, intp_t feature, Cut cut, float64_t cost
+    SmallestCost selection, intp_t feature, Cut cut, float64_t cost
 ) noexcept nogil:
     cdef bint better
     if selection.incumbent_feature < 0:
@@ -671,11 +671,11 @@ cdef void _replace_incumbent(
         selection.incumbent_cut = cut
 
 
-cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is a fiftieth of the rounding of 1
+cdef float64_t NEGLIGIBLE = 40.0    # exp(-40) is far below the rounding error of 1
 
 
 cdef class SummedEvidence(BestSplits):
-    """The evidence of all candidate splits of a node, and the best one."""
+    """The best candidate split of a node, and the evidence of all candidates."""
 
     def __init__(
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
@@ -819,9 +819,9 @@ cdef float64_t _test_feature(
 
 
 cdef void _add_evidence(SummedEvidence selection, Scan scan) noexcept nogil:
-    # log-sum-exp of the block, then of the earlier blocks and this one. A candidate has at
-    # most n times the weight of another, so that candidates this much worse than the best
-    # one so far change the sum by less than its rounding.
+    # log-sum-exp of the block, then of the earlier blocks and this one. There are at most n
+    # candidates, so that those worse than the best one so far by `reach` change the sum by
+    # less than its rounding error.
     cdef float64_t peak, total = 0.0
     cdef intp_t i
     selection.peak = fmin(selection.peak, selection.best.score)

@@ -23,21 +23,22 @@ cdef inline bint precedes(Cut a, Cut b) noexcept nogil:
 # Split: the split selected at a node, the evidence for it, and its children.
 #
 # The arrays of the children belong to the splitter (_splitter.pxd) that returned the split.
-# They are valid until it counts the children of another one.
+# They are valid until it counts the children of another split.
 
 cdef struct Children:
     # The children of one split.
     intp_t n_outcomes           # 2 unless every category has a branch
     float64_t* counts           # [n_outcomes, n_classes] unscaled
-    float64_t* scaled           # [n_outcomes, n_classes] on another scale: scratch
+    float64_t* scaled           # [n_outcomes, n_classes] scratch, for counts on another
+                                # scale (ExaminedNode, _node.pxd)
     float64_t* pool             # [n_outcomes] weight with unlabeled rows, or volume
-    intp_t* rows                # [n_outcomes] all rows, and
-    intp_t* n_labeled           # [n_outcomes] labeled rows; of tables only
+    intp_t* rows                # [n_outcomes] number of rows, and
+    intp_t* n_labeled           # [n_outcomes] of labeled rows; set for tables only
     bint missing_seen           # labeled rows of the node miss the value of the feature
     bint missing_left           # where such rows go
     int16_t* child_of_code      # [n_codes] the child of each category, -1 = no labeled
                                 # row has it; NULL if the feature is numeric
-    intp_t n_codes              # 0 if it is
+    intp_t n_codes              # 0 if the feature is numeric
     intp_t unknown              # the child of other categories
 
 
@@ -49,10 +50,10 @@ cdef struct CompetingSplit:
 
 cdef struct Split:
     intp_t feature              # -1 = no split
-    intp_t rejected             # then the feature of the best candidate, which was rejected,
-                                # if the splitter explains this: threshold and evidence are
-                                # set too. Otherwise -1
-    intp_t reason               # then why there is none, a LeafReason (_settings.pxd)
+    intp_t rejected             # without a split, the feature of the best candidate, whose
+                                # threshold and evidence are set too, if the splitter stores
+                                # rejected candidates; else -1
+    intp_t reason               # why there is no split, a LeafReason (_settings.pxd)
     Cut cut
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn

@@ -26,8 +26,8 @@ cdef class Precheck:
     cdef float64_t* min_gain        # [n_features] limits of the gain of the best split
     cdef float64_t* max_gain
 
-    # Of the node entered, with this impurity per row. All its features will be examined if
-    # there are at most `max_features`.
+    # Whether the bound would reject every candidate of the current node, whose impurity per
+    # row is given. False if there are more than `max_features` features.
     cdef bint rules_out_split(self, float64_t impurity, intp_t max_features) noexcept nogil
 
 
@@ -36,7 +36,7 @@ cdef class Precheck:
 # It has five components. The source has the rows of the node (_scan.pxd).
 # CandidateSplits generates the candidate splits for every kind of source
 # (_candidates.pxd). The criterion scores them, the selection stores the best ones and
-# what else the bound requires (_selection.pxd), and the bound decides.
+# statistics for the bound (_selection.pxd), and the bound decides.
 
 cdef class Splitter:
     cdef readonly Source source
@@ -54,7 +54,7 @@ cdef class Splitter:
     cdef bint stores_rejected       # find() describes the best candidate if it is rejected
     cdef bint samples_features      # not all features are examined
     cdef int32_t* sampled_features  # [n_features] features examined, if so
-    cdef int32_t* visited           # those that vary, ascending
+    cdef int32_t* visited           # those not constant in the node, ascending
     cdef intp_t n_visited
     cdef uint64_t draw_key          # of the last feature drawn
 
@@ -68,11 +68,11 @@ cdef class Splitter:
     cdef intp_t find_competitors(
         self, const Split* chosen, intp_t n_max, Split* others
     ) noexcept nogil
-    # Count its children again, after other nodes have been examined.
+    # Count the children of a split again, after other nodes have been examined.
     cdef void recount_children(
         self, NodeRecord* record, const float64_t* counts, Split* split
     ) noexcept nogil
-    # Of unscaled counts, in scikit-learn's units.
+    # Impurity of unscaled counts, in scikit-learn's units.
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil
     cdef void _visit_features(self) noexcept nogil

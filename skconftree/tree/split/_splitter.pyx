@@ -1,4 +1,7 @@
-"""Selection of the best split of a node, and its acceptance by the bound."""
+"""Selection of the best split of a node, and its acceptance by the bound.
+
+Terms are defined in _splitter.pxd, _selection.pxd and bounds/_contract.pxd.
+"""
 
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, NAN, ldexp
@@ -13,13 +16,13 @@ from skconftree.tree._settings cimport (
     MIN_IMPURITY_DECREASE, MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF, NO_CANDIDATE, REJECTED,
 )
 from skconftree.tree.split._selection cimport (
-    BestSplits, Challengers, SummedEvidence, TestedFeatures,
+    BestSplits, SmallestCost, SummedEvidence, TestedFeatures,
 )
 from skconftree.utils._draws cimport mix
 from skconftree.utils._lanes cimport LANES
 from skconftree.utils._sorting cimport insert_keys
 
-# Sets of the categories of one feature are counted up to here, see CategorySets.
+# Numbers of candidates from here on are reported as infinite, see CategorySets.n_implied.
 cdef float64_t MAX_CANDIDATES = ldexp(1.0, 1000)
 
 cdef enum:
@@ -32,9 +35,9 @@ cdef float64_t SHARE_TOLERANCE = 0.001  # error limit of approximate shares of r
 cdef class Precheck:
     """Rules out, for some nodes, that the bound accepts any candidate split.
 
-    It is available if the source can approximate counts, the bound waits by gain and all
-    counts are unscaled. It does not support random cuts and splits with more than two
-    outcomes.
+    It is available if the source can approximate counts, the bound can decide from gains
+    (Bound.rejects_by_gain) and all counts are unscaled. It does not support random cuts and
+    splits with more than two children.
     """
 
     def __init__(self, Source source not None, Criterion criterion not None, Bound bound):
@@ -66,7 +69,7 @@ cdef class Precheck:
         if not self.bound.may_accept(&self.node.stats, gain, gain):
             return True
         if self.bound.may_accept(&self.node.stats, 0.0, 0.0):
-            return False    # a tie
+            return False    # it may accept a tie
         if self.node.record.n_features > max_features or not _limit_gains(self, impurity):
             return False
         gain = -INFINITY
@@ -123,8 +126,8 @@ cdef float64_t _largest_lead(Precheck precheck) noexcept nogil:
 cdef class Splitter:
     """Selects the best candidate split of a node and applies the bound to it.
 
-    `stores_all_features` enables `find_competitors` and look-ahead, for race bounds and
-    tests only.
+    `stores_all_features` enables `find_competitors` and look-ahead (batch/_lookahead.pyx),
+    for race bounds and tests only.
     """
 
     def __init__(
@@ -141,7 +144,7 @@ cdef class Splitter:
         self.total_weight = self.node.root.total_weight
         kind = BestSplits
         if isinstance(bound, IntervalBound):
-            kind = Challengers
+            kind = SmallestCost
         elif isinstance(bound, EvidenceBound):
             kind = SummedEvidence
         elif isinstance(bound, NodeTest):
@@ -153,7 +156,7 @@ cdef class Splitter:
             self.selection = kind(self.node, criterion, bound, longest)
         self.candidates = CandidateSplits(source, self.selection)
         self.candidates.sets.concave = criterion.concave and not self.selection.own_scale
-        self.candidates.sets.skips_scattered = (
+        self.candidates.sets.skips_high_cardinality = (
             kind is BestSplits and bound is not None and bound.ranks_features
         )
         self.precheck = Precheck(source, criterion, bound)
@@ -234,9 +237,9 @@ cdef class Splitter:
         split.children = self.candidates.children
 
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil:
-        cdef float64_t* seen = self.candidates.children.scaled
-        cdef float64_t n = self.node.reweight(counts, seen)
-        return self.criterion.impurity(seen, n)
+        cdef float64_t* reweighted = self.candidates.children.scaled
+        cdef float64_t n = self.node.reweight(counts, reweighted)
+        return self.criterion.impurity(reweighted, n)
 
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil:
         self.node.begin(record, counts)
@@ -344,11 +347,11 @@ cdef void _expect_by_chance(Splitter splitter, Split* split) noexcept nogil:
     cdef const Children* children = &split.children
     cdef const float64_t* table = children.scaled
     cdef ByChance* by_chance = &split.evidence.by_chance
-    if by_chance.log10_expected == by_chance.log10_expected:    # the bound has decided by it
+    if by_chance.log10_expected == by_chance.log10_expected:    # set by the bound
         return
     if splitter.bound is None and splitter.node.rescales:
         splitter.node.scale_children(children)
-    elif splitter.bound is None:    # nor are there weights of classes
+    elif splitter.bound is None:    # all scales are the same
         table = children.counts
     expect_by_chance(
         splitter.contingency, &splitter.node.stats, table, children.n_outcomes, by_chance

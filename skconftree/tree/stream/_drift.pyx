@@ -20,7 +20,8 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint64_t,
 )
 
-# MonitoredGrower: a growing tree that monitors its errors and grows further trees.
+# MonitoredGrower: a growing tree that monitors its errors and grows further trees. A recipe
+# (_state.py) has the arguments from which a grower is made.
 #
 # It predicts every row before learning it, and passes the row and the outcome to
 # `monitor_row`. Subclasses define when another tree starts and what it replaces.
@@ -33,11 +34,11 @@ cdef enum Change:
 #
 # It has the class counts of the rows since the node was made, which show whether the
 # parent's split is still valid, and a test for a rise of the errors below the node. The
-# test is a CUSUM, described as a bet: a wealth of at least 1, which each row multiplies by
-# a likelihood ratio of its outcome, between an error rate somewhat above the past rate of
-# the node and that rate. A wealth of WARNING_WEALTH is a warning. Without a change there is
-# a warning at most once in that many rows on average. A warning only costs time: a
-# replacement requires stronger evidence, see `Challenger`.
+# test is a CUSUM, written as testing by betting: a wealth (test statistic) of at least 1, which
+# each row multiplies by a likelihood ratio of its outcome, between an error rate somewhat above
+# the past rate of the node and that rate. A wealth of WARNING_WEALTH is a warning. Without a
+# change there is a warning at most once in that many rows on average. A false warning only
+# costs time: a replacement requires stronger evidence, see `Challenger`.
 
 cdef struct NodeMonitor:
     float64_t n             # recent rows
@@ -46,14 +47,14 @@ cdef struct NodeMonitor:
     float64_t factor_if_right
     float64_t wealth
     int64_t n_rows          # since the node was made or repaired
-    int64_t n_begun         # challengers started here
+    int64_t n_begun         # number of challengers started here
     int64_t next_start      # n_rows from which the next one may start
-    int64_t slot            # 1 + the slot of the node's challenger; 0: none
+    int64_t slot            # 1 + the slot (number) of the node's challenger; 0: none
 
 # Challenger: a tree that may replace a subtree, trained on the rows that reach its root.
 #
-# Both predict each row before they learn it. Two wealths start at 1 and measure the
-# evidence for the challenger:
+# Both predict each row before they learn it. Two wealths (test martingales) start at 1 and
+# measure the evidence for the challenger:
 #
 #   gain   bets that the challenger is more accurate. It changes only with rows on which
 #          exactly one of the two is right: each multiplies it by 1 + s or 1 - s, where
@@ -70,7 +71,7 @@ cdef struct NodeMonitor:
 # two, so that all of them together have delta. The challenger must also lead on recent
 # rows.
 #
-# A challenger is abandoned if a bet in the opposite direction is successful, or if it
+# A challenger is abandoned if the wealth of a bet in the opposite direction is large, or if it
 # takes too long.
 
 cdef enum Verdict:
@@ -84,7 +85,7 @@ cdef enum:
 
 
 cdef class MonitoredGrower(Grower):
-    """Grow a tree row by row, and further trees; the settings have a ``drift``."""
+    """Grow a tree row by row, and further trees after warnings of a drift."""
 
     cdef list _drifts               # row and node of each drift
     cdef intp_t n_failed            # changes that failed since the last checkpoint
@@ -133,7 +134,7 @@ cdef class MonitoredGrower(Grower):
     cdef int monitor_row(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
-        # Called for a learned row; `wrong` says whether its prediction was wrong.
+        # Called for a learned row; `wrong`: its prediction was wrong.
         return 0
 
     cdef list background_growers(self):
@@ -171,9 +172,9 @@ cdef class MonitoredGrower(Grower):
             settings = settings.replace(max_bytes=self.limit.max_bytes // n_sharing)
         return Grower(tree, self.recipe._replace(settings=settings, seed=seed))
 
-    cdef int open_new_grower(self, Grower new_grower) except -1:
+    cdef int init_new_grower(self, Grower new_grower) except -1:
         new_grower.reserve_codes(self.splitter.candidates.sets.capacity - 1)
-        new_grower.open_leaves()
+        new_grower.init_leaves()
         return 0
 
     def _state(self):
@@ -326,7 +327,7 @@ cdef class NodeMonitors:
 
 
 cdef void _refresh(NodeMonitor* monitor) noexcept nogil:
-    # Update the factors of a node; a long past is cut to the latest rows.
+    # Update the factors of a node; counts above MAX_PAST_ROWS rows are scaled down to it.
     cdef float64_t scale, share, more
     if monitor.n > MAX_PAST_ROWS:
         scale = MAX_PAST_ROWS / monitor.n
@@ -345,7 +346,7 @@ cdef float64_t past_error_limit(const NodeMonitor* monitor) noexcept nogil:
     return min(share + N_STANDARD_ERRORS * sqrt(share * (1.0 - share) / (monitor.n + 1.0)), 0.9)
 
 
-cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
+cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15   # 2**64 / golden ratio, for seeds
 
 
 # ReplacingGrower: a growing tree that is replaced as a whole after a drift.
@@ -360,7 +361,7 @@ cdef class ReplacingGrower(MonitoredGrower):
 
     cdef Detector detector
     cdef Grower background              # tree since the last warning, or None
-    cdef object successor               # its recipe, but with the drift setting
+    cdef object successor               # recipe of the background, with the drift setting
 
     def __init__(self, Tree tree, recipe):
         MonitoredGrower.__init__(self, tree, recipe)
@@ -370,8 +371,9 @@ cdef class ReplacingGrower(MonitoredGrower):
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
         cdef int state = self.detector.update(wrong, weight)
+        # each warning restarts the background tree, and only a drift ends it
         cdef bint lasting = self.detector.lasting
-        if self.detector.held is not None:
+        if self.detector.held is not None:      # an exception
             with gil:
                 # it is raised at the next checkpoint
                 error = self.detector.release()
@@ -411,10 +413,10 @@ cdef class ReplacingGrower(MonitoredGrower):
         )
         tree._add_root()
         grower = self._successor(tree)
-        self.open_new_grower(grower)
-        waiting = self.unlabeled()
-        if waiting is not None and not waiting.all():
-            grower.remove_pool_rows(np.flatnonzero(~waiting).astype(np.int32))
+        self.init_new_grower(grower)
+        is_unlabeled = self.unlabeled()
+        if is_unlabeled is not None and not is_unlabeled.all():
+            grower.remove_pool_rows(np.flatnonzero(~is_unlabeled).astype(np.int32))
         self.background = grower
         return 0
 
@@ -470,11 +472,11 @@ cdef class ReplacingGrower(MonitoredGrower):
         return with_state(self._successor(tree), state)
 
 
-cdef float64_t WINS_DECAY = 0.98    # decay of n_won and n_lost per row that counts for them
-cdef float64_t MAX_STAKE = 0.9    # largest stake
+cdef float64_t WINS_DECAY = 0.98    # decay of n_won and n_lost per row that changes them
+cdef float64_t MAX_STAKE = 0.9      # largest s, see Challenger
 cdef float64_t ERROR_RATE_STEP = 0.05      # weight of a row in the recent error rate
 cdef float64_t MAX_ERROR_RATE = 0.95   # largest rate in a likelihood ratio
-cdef float64_t ABANDON_LOG_WEALTH = 4.0   # log wealth of the opposite bet that is enough
+cdef float64_t ABANDON_LOG_WEALTH = 4.0   # log wealth of the opposite bet
 cdef enum:
     ROWS_BEFORE_LOSS = 200      # rows before the opposite bet starts
 
@@ -483,9 +485,9 @@ cdef enum:
 cdef class Challenger:
     """Comparison of a tree, grown by `grower`, with the subtree that it may replace.
 
-    `required_log_wealth` is the log wealth that is required; after `max_rows` rows the
-    challenger is abandoned. `past_error_rate` is the upper limit of the past error rate
-    at the node.
+    The challenger wins if its log wealth reaches `required_log_wealth`; after `max_rows`
+    rows it is abandoned. `past_error_rate` is the upper limit of the past error rate at
+    the node.
     """
 
     cdef readonly Grower grower
@@ -493,9 +495,9 @@ cdef class Challenger:
     cdef readonly int64_t slot
     cdef readonly int64_t serial    # number of earlier challengers in the tree
     cdef float64_t required_log_wealth
-    cdef float64_t gain             # log wealths
-    cdef float64_t loss
+    cdef float64_t gain             # log wealths of both bets, and
     cdef float64_t rise
+    cdef float64_t loss             # of the bet in the opposite direction
     cdef float64_t past_error_rate
     cdef float64_t share            # its recent error rate
     cdef float64_t n_won            # recent rows that only the challenger, and only the
@@ -613,7 +615,7 @@ cdef enum:
 # The probability that a subtree is ever replaced by a tree that is not more accurate is
 # at most delta per node, for any number of challengers.
 #
-# A node below a challenger's node gets none of its own, and the number of challengers is
+# A node below a challenger's node gets no challenger, and the number of challengers is
 # limited. The node may be a leaf, whose statistics are then replaced. Removed nodes stay
 # in the arrays of the tree, so that the others keep their ids; see `nodes/_derived.py`.
 cdef class LocalGrower(MonitoredGrower):
@@ -624,7 +626,7 @@ cdef class LocalGrower(MonitoredGrower):
 
     cdef NodeMonitors monitors
     cdef Challenger first           # of the linked list, or None
-    cdef uint64_t slots             # bit mask of those in use
+    cdef uint64_t slots             # bit mask of the slots in use
     cdef int64_t n_begun
     cdef int64_t n_shadow           # rows that challengers have learned
     cdef intp_t max_slots
@@ -709,7 +711,7 @@ cdef class LocalGrower(MonitoredGrower):
         )
         tree._add_root()
         cdef Grower grower = self._grower_at(tree, node, self.n_begun)
-        self.open_new_grower(grower)
+        self.init_new_grower(grower)
         cdef Challenger challenger = Challenger(
             grower, node, slot, self.n_begun, log(2 * k * (k + 1) / self.delta),
             min(max(monitor.n_rows, <int64_t> MIN_CHALLENGER_ROWS), <int64_t> MAX_CHALLENGER_ROWS),

@@ -19,16 +19,16 @@ cdef int require_fit(bint fits) except -1
 #
 # Leaves can release their statistics, but splits are permanent. A tree is full, and must
 # not split, if two more leaves would exceed the limit even without any statistics; a
-# split with more outcomes may exceed it earlier. Both are checked at splits; the size of
+# split with more children may exceed it earlier. Both are checked at splits; the size of
 # the statistics is checked at regular intervals.
 
 cdef class MemoryLimit:
     cdef readonly intp_t max_bytes      # of this tree, or NO_LIMIT
-    cdef intp_t requested               # of all trees that share it
+    cdef intp_t requested               # of all trees that share the limit
     cdef bint full
-    cdef intp_t node_bytes              # of a node, without its memory
+    cdef intp_t node_bytes              # of a node, without a leaf's statistics
     cdef intp_t monitor_bytes           # of a node that is monitored, or 0
-    cdef intp_t split_bytes             # more, if it has split
+    cdef intp_t split_bytes             # additional bytes of a node that has split
     cdef intp_t bare_bytes              # of a leaf without statistics
     cdef intp_t pool_bytes
 
@@ -45,9 +45,12 @@ cdef class MemoryLimit:
 # Every row takes the same steps, independent of its batch: it is routed to its leaf,
 # predicted, and counted there; the leaf tries to split if it received enough
 # weight since its last attempt. Nothing is deferred to the end of a call, so the result does not
-# depend on how a stream is split into batches. Tasks of the whole tree (signals, the
-# memory limit) run when the number of rows is a multiple of CHECK_INTERVAL. Predictions are the
-# same from `learn` and from `predict_proba`, which uses scratch memory of its own.
+# depend on how a stream is split into batches. At checkpoints, when the number of rows is a
+# multiple of CHECK_INTERVAL, the memory limit is enforced and signals are handled. Predictions
+# are the same from `learn` and from `predict_proba`, which uses scratch memory of its own.
+#
+# Leaves and their memories are described in leaves/_contract.pxd. A recipe (_state.py) has the
+# arguments from which a grower is made.
 
 cdef class Grower:
     cdef readonly Tree tree
@@ -61,7 +64,7 @@ cdef class Grower:
     cdef Arena arena
     cdef float64_t* node_proba          # [n_classes]
 
-    cdef readonly object recipe         # arguments of the constructor
+    cdef readonly object recipe         # a Recipe
     cdef GrowthSettings settings
     cdef readonly intp_t n_rows_seen
     cdef readonly float64_t weight_seen
@@ -74,7 +77,7 @@ cdef class Grower:
 
     cdef intp_t depth_above             # depth of its root in the tree that contains it
     cdef intp_t row_leaf                # leaf of the last row
-    cdef intp_t max_rows                # that a leaf has stored
+    cdef intp_t max_rows                # largest number of rows that a leaf has stored
     cdef bint finite                    # no value of the rows is missing
     cdef intp_t pool_row                # index in X_pool of the row being learned, or -1
     cdef int64_t n_before               # rows of a forest's stream before this one, or -1
@@ -94,7 +97,7 @@ cdef class Grower:
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y, const float64_t[::1] weight,
     ) except -1
-    cdef open_pool(self, const uint8_t[::1] learned=*)
+    cdef assign_pool(self, const uint8_t[::1] learned=*)
     cdef labeled_bits(self)
     cdef load_pool(self, bits)
     cdef int learn_row(
@@ -102,7 +105,7 @@ cdef class Grower:
     ) except -1 nogil
     cdef int limit_memory(self) except -1
     cdef intp_t _reserve_bytes(self) noexcept nogil
-    cdef int _admit(self, const float32_t* x) except -1
+    cdef int _add_categories(self, const float32_t* x) except -1
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
     cdef int _grow(self, Leaf* leaf) except -1 nogil
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil

@@ -1,4 +1,4 @@
-"""Row-by-row growth of a tree within a memory limit."""
+"""Row-by-row growth of a tree within a memory limit. Terms: _grower.pxd."""
 
 import numpy as np
 from copy import copy
@@ -39,7 +39,7 @@ from skconftree.utils._memory cimport (
 from skconftree.utils._typedefs cimport int16_t
 
 cdef bint _is_summed(Grower grower, const Leaf* leaf, intp_t stopped_at) noexcept nogil:
-    # Whether the prediction of a row is a sum over several leaves.
+    # Whether the prediction of a row uses the counts of several leaves.
     cdef intp_t c
     if stopped_at >= 0:
         return True
@@ -230,11 +230,11 @@ cdef intp_t bytes_of(Tree tree, LeafStore leaves):
 
 cdef enum:
     CHECK_INTERVAL = 1024   # rows between two checkpoints
-    TABLES = 4096           # integer counts up to this one are looked up
+    TABLES = 4096           # functions of integer counts up to this one are tabulated
 
 
 def with_state(Grower grower, state):
-    """Set the state of a new grower, without which it has no leaves, and return it."""
+    """Set the state of a new grower, which has no leaves yet, and return the grower."""
     grower.__setstate__(state)
     return grower
 
@@ -373,7 +373,7 @@ cdef class Grower:
                         )
         return require_fit(valid)
 
-    cdef open_pool(self, const uint8_t[::1] learned=None):
+    cdef assign_pool(self, const uint8_t[::1] learned=None):
         # Assign the rows of `X_pool` to the leaves that they reach, except for those that
         # were already learned.
         cdef const float32_t[:, ::1] pool = self.source.pool
@@ -385,12 +385,12 @@ cdef class Grower:
         for i in range(pool.shape[0]):
             if learned is None or not learned[i]:
                 leaf_of_row[i] = self._route_row(&pool[i, 0], False, &stopped_at)
-        self.leaves.open_pool(leaf_of_row)
+        self.leaves.assign_pool(leaf_of_row)
 
     cdef labeled_bits(self):
-        # For a state: the other rows update from the tree.
-        waiting = self.unlabeled()
-        return None if waiting is None else np.packbits(~waiting).tobytes()
+        # Bit mask of the rows of `X_pool` that were learned, for a state.
+        is_unlabeled = self.unlabeled()
+        return None if is_unlabeled is None else np.packbits(~is_unlabeled).tobytes()
 
     cdef load_pool(self, bits):
         # Assign the rows by the bits of a state.
@@ -403,7 +403,7 @@ cdef class Grower:
         n = pool.shape[0]
         if len(learned) != n + -n % 8 or learned[n:].any():
             raise corrupt_state("growing tree")
-        self.open_pool(learned)
+        self.assign_pool(learned)
 
     def fresh_counts(self):
         """Weight of the rows of each class since each leaf's creation; 0 at inner nodes.
@@ -434,7 +434,7 @@ cdef class Grower:
         return mask
 
     def are_unlabeled(self, const int32_t[::1] rows not None):
-        """Mask of those of some rows of `X_pool` that were not learned."""
+        """Mask over `rows` of `X_pool`: which were not learned."""
         cdef intp_t i, stopped_at, node
         mask = np.zeros(rows.shape[0], dtype=np.bool_)
         for i in range(rows.shape[0]):
@@ -457,17 +457,17 @@ cdef class Grower:
         self.lock = owner._lock
         self.tree.lock = owner._lock
 
-    def open_leaves(self):
+    def init_leaves(self):
         """Give every leaf an empty memory, and its rows of the pool."""
         leaves = self.tree.leaf_mask()
-        self.leaves.open(self.tree)
+        self.leaves.init_leaves(self.tree)
         self.total_weight = float(
             (self.tree.counts_of_leaves() @ self.tree.class_weight)[leaves].sum()
         )
         self.weight_seen = float(self.tree.counts_of_leaves()[leaves].sum())
-        self.open_pool()
+        self.assign_pool()
         if self.source.node.by_volume:
-            self.leaves.open_boxes(self.tree, self.source.root_box)
+            self.leaves.compute_boxes(self.tree, self.source.root_box)
         self.limit.update_full(self.tree, self.leaves)
         self.limit.check(self.tree, self.leaves)
 
@@ -629,7 +629,7 @@ cdef class Grower:
         self.leaves.observe(x, self.finite)
         if stopped_at >= 0:
             with gil:
-                self._admit(x)
+                self._add_categories(x)
         if leaf.subset != NULL:
             update_subset_policy(leaf, self.policy)
         if self.policy.n_nominal > 0:
@@ -663,7 +663,7 @@ cdef class Grower:
             self._grow(leaf)
         return 0
 
-    cdef int _admit(self, const float32_t* x) except -1:
+    cdef int _add_categories(self, const float32_t* x) except -1:
         # Add an unknown category of a row to a split, if the limit permits. The row then
         # continues with the child of unknown categories.
         cdef const Node* at
@@ -737,7 +737,7 @@ cdef class Grower:
         self.source.enter(leaf, self.tree.depth[leaf.node] + self.depth_above)
         split.feature = -1
         clear_evidence(&split.evidence)
-        if self.source.record.pool != 0.0:      # 0 outside of the box
+        if self.source.record.pool != 0.0:      # 0: the leaf's box is empty
             split[0] = self.splitter.find(&self.source.record, self.source.counts)
         return 0
 
@@ -773,7 +773,7 @@ cdef class Grower:
         return self.limit.n_reserve_bytes(self.tree, self.leaves, self.max_rows)
 
     def __reduce__(self):
-        # Under the lock, so that tree and leaves are of the same moment.
+        # Under the lock, so that tree and leaves are consistent.
         self.lock.read()
         try:
             return type(self).read, (copy(self.tree), self.recipe.values(), self.__getstate__())
@@ -836,8 +836,9 @@ cdef bint _fits_limit_with_code(Grower grower, intp_t node, intp_t code) noexcep
 
 
 cdef bint _is_split_due(Grower grower, const Leaf* leaf) noexcept nogil:
+    # The grace period is the weight that a leaf receives between split attempts.
     cdef float64_t wait = grower.settings.grace_period
-    if wait < grower.settings.grace_limit:     # wait longer, as splits are permanent
+    if wait < grower.settings.grace_limit:     # longer later, because splits are permanent
         wait = max(wait, sqrt(grower.settings.row_weight * grower.weight_seen))
         wait = max(wait, grower.settings.root_grace * leaf.n_total / grower.weight_seen)
         wait = min(wait, grower.settings.grace_limit)
@@ -935,7 +936,7 @@ cdef int _make_children(
 cdef void _add_children(
     Grower grower, const Leaf* leaf, const LeafSplit* leaf_split
 ) noexcept nogil:
-    # Add leaves whose counts sum to those of the node: the last one gets the remainder.
+    # Add child nodes whose counts sum to those of the node: the last one gets the rest.
     cdef intp_t K = grower.tree.n_classes
     cdef intp_t r = leaf_split.n_outcomes
     cdef const float64_t* counts = grower.tree.counts + leaf.node * K

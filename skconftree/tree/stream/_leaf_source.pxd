@@ -7,7 +7,8 @@
 # the right of every split.
 #
 # Only evidence is scanned: the rows since the leaf's creation, or all its rows
-# (Policy.separate).
+# (Policy.separate). Leaves, memories, cuts and the pool of unlabeled rows are described in
+# leaves/_contract.pxd.
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.split._node cimport NodeRecord

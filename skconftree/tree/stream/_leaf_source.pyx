@@ -1,4 +1,4 @@
-"""The rows of a growing leaf, one feature at a time."""
+"""The rows of a growing leaf, one feature at a time. Terms: _leaf_source.pxd."""
 
 from libc.math cimport INFINITY
 from libc.string cimport memcpy, memset
@@ -60,7 +60,7 @@ cdef class LeafSource(Source):
             not leaf.memory.stores_rows or leaf.memory.counts_bins
             or self.policy.fixed_cuts
         )
-        # each candidate split gets its share of the evidence
+        # an anytime-valid bound averages evidence over a fixed number of cuts
         self.every_cut = self.policy.fixed_cuts
         if leaf.memory.stores_rows and not leaf.memory.counts_bins:
             self._reserve(leaf.n_rows)
@@ -102,7 +102,8 @@ cdef class LeafSource(Source):
         self.node.stats.n_fresh = self.leaf.n_fresh
         # Unless evidence is limited to rows since the leaf's creation, its rows were
         # also examined at its parent, so its first attempt counts as the second. The
-        # trees of a forest average out early splits and skip this.
+        # trees of a forest skip this, because early splits have little effect on their
+        # average.
         self.node.stats.attempt = self.leaf.attempt + (
             not self.policy.single_bayes
             and (self.policy.inherited_is_evidence or not self.policy.separate)
@@ -263,7 +264,7 @@ cdef class LeafSource(Source):
         return self.count_values(feature, values)
 
     cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil:
-        # The last category stands for those that no labeled row of the tree has had.
+        # The last code is that of categories without labeled rows in the tree.
         cdef Leaf* leaf = self.leaf
         cdef intp_t K = self.node.n_classes
         cdef intp_t n_codes = self.policy.n_codes[feature]
@@ -282,7 +283,7 @@ cdef class LeafSource(Source):
 
 
 cdef void _gather_rows(LeafSource source) noexcept nogil:
-    # Point at the rows that are evidence.
+    # Set x, y and row_weight to the rows that are evidence.
     cdef Leaf* leaf = source.leaf
     cdef intp_t first = leaf.n_inherited if uses_fresh_only(leaf, source.policy) else 0
     source.n_rows = leaf.n_rows - first
@@ -367,8 +368,8 @@ cdef intp_t _walk_every_cut(LeafSource source, Scan scan) noexcept nogil:
 
 
 cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexcept nogil:
-    # Unlabeled rows are on the side of the midpoint between the labeled values around
-    # them. Weights are added in the same order as in a walk over all rows.
+    # Unlabeled rows go left if their value is at most the midpoint between the neighboring
+    # labeled values. Weights are added in the same order as in a walk over all rows.
     cdef intp_t K = source.node.n_classes
     cdef float64_t* running = scan.running
     cdef float64_t w, cut

@@ -1,7 +1,8 @@
-"""Recipe and state of a growing tree, with validation.
+"""Recipe (constructor arguments) and state of a growing tree, with validation.
 
 Recipes are read from pickles, and compiled code uses their values as indices. Settings
 validate themselves; this module validates the rest and its consistency with the tree.
+Challengers and monitors of nodes are described in _drift.pyx.
 """
 
 import math
@@ -17,7 +18,7 @@ from ...tables._sparse import column_limits
 from ...utils._codec import NO_DEFAULT, StateError, canonical, is_array, merge_defaults
 from .._settings import GrowthSettings, read_settings
 
-LARGEST = 2**62  # seed
+MAX_SEED = 2**62
 
 
 class Recipe(NamedTuple):
@@ -67,10 +68,10 @@ def read_recipe(values):
 
 
 def check_recipe(recipe, tree):
-    """Raise ValueError unless a tree can grow by a recipe."""
+    """Raise ValueError unless a recipe matches a tree."""
     if not (
         type(recipe.seed) is int
-        and 0 <= recipe.seed <= LARGEST
+        and 0 <= recipe.seed <= MAX_SEED
         and type(recipe.in_forest) is bool
         and type(recipe.nominal) is tuple
         and _fits_tree(recipe, tree)
@@ -143,7 +144,7 @@ class GrowerState(NamedTuple):
     weight_seen: float
     total_weight: float
     full: bool  # no further split fits into `max_bytes`
-    whole: bool  # all weights were integers
+    whole: bool  # all weights so far were integers
     leaves: bytes
     detector: object = None  # drift detector, from `write_detector`
     # Tree that is trained since a warning, from `write_nodes`, and the state of its
@@ -156,14 +157,14 @@ class GrowerState(NamedTuple):
     # Challengers: node, slot, serial number, numbers of the `Challenger`, tree, and the
     # state of its growth.
     challengers: tuple = ()
-    n_shadow: int = 0  # rows they have learned
+    n_shadow: int = 0  # number of rows that challengers have learned
     n_begun: int = 0  # number of challengers so far
     learned: bytes | None = None  # bit mask of the rows of `X_pool` that got a label
     losses: tuple = ()  # of naive Bayes, from `LeafPredictor.write_losses`
 
 
 def read_state(state):
-    """Read a state, with defaults of later parts; ValueError for other versions."""
+    """Read a state; missing last parts get defaults. ValueError for other versions."""
     n_parts = len(GrowerState._fields)
     n_required = n_parts - len(GrowerState._field_defaults)
     if (
