@@ -39,11 +39,11 @@ cdef class McDiarmidKernel(RaceBound):
 class McDiarmidBound(BaseBound):
     """Split rule that uses McDiarmid's inequality (McDiarmid tree).
 
-    This is the first correction of the VFDT (Hoeffding tree): McDiarmid's inequality
-    holds for information gain and Gini gain, unlike Hoeffding's. It controls the deviation but
-    not the bias, and it is loose: a difference of 0.1 requires 10,000 rows with Gini
-    and 30 million rows with entropy. It is provided for comparisons; `DeRosaBound` is
-    its successor.
+    This is the first correction of the VFDT (Hoeffding tree): McDiarmid's
+    inequality holds for information gain and Gini gain, unlike Hoeffding's. It
+    controls the deviation but not the bias, and it is loose: a difference of 0.1
+    requires 10,000 rows with Gini and 30 million rows with entropy. It is provided
+    for comparisons; `DeRosaBound` is its successor.
 
     Parameters
     ----------

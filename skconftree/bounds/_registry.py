@@ -1,4 +1,4 @@
-"""Bounds by name, and parameter grids over them."""
+"""Bounds (split rules) by name, and parameter grids over them."""
 
 from __future__ import annotations
 

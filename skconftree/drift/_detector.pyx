@@ -135,12 +135,12 @@ cdef class Detector:
 
 
 cdef class PythonKernel(Detector):
-    """Runs a detector with river's protocol between rows.
+    """Runs a Python detector with the protocol of river (`update`, `drift_detected`).
 
     An update may raise, in its own code or in a signal handler, and leave the detector in
     an inconsistent state. It is then restored from a copy and updated again; the
-    exception is raised at the caller's next check for signals. After repeated errors the row is
-    skipped and counts as stable.
+    exception is raised at the caller's next check for signals. After repeated errors the
+    row is skipped and counts as stable.
     """
 
     def __init__(self, detector):

@@ -212,8 +212,8 @@ class Values:
 class CellQuery(NamedTuple):
     """The cells of a column that a pass counts, given by prefixes of `known` bits.
 
-    The prefixes of values whose upper 16 bits are h are prefixes[first[h]:first[h +
-    1]]. In the first stage, there are no prefixes, and cells only if `has_cells`.
+    Values whose upper 16 bits are h have the prefixes from index first[h] to first[h +
+    1]. In the first stage, there are no prefixes, and cells only if `has_cells`.
     """
 
     known: int

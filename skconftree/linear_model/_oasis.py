@@ -41,8 +41,8 @@ class OASISClassifier(QueryMixin, ModelClassifier):
     r"""Semi-supervised online linear classifier based on a particle filter (OASIS).
 
     OASIS (online, active, semi-supervised) approximates the posterior over hyperplanes
-    :math:`w` by weighted particles. A row :math:`x` with label
-    :math:`y \in \{-1, 1\}` multiplies the weight of each particle by
+    (planes) :math:`w` by weighted particles. A row :math:`x` with label :math:`y \in
+    \{-1, 1\}` multiplies the weight of each particle by
 
     .. math::
 
@@ -72,8 +72,8 @@ class OASISClassifier(QueryMixin, ModelClassifier):
     scale : float, default=1.0
         Scale of the prior: the standard deviation of ``"normal"``.
     n_particles : int, default=1000
-        Number of planes per problem. More particles approximate the posterior better
-        and take proportionally longer.
+        Number of planes per binary problem: one, or one per class against the rest.
+        More particles approximate the posterior better and take proportionally longer.
     buffer_size : int, default=1000
         Number of recent rows that determine where particles are moved. Older rows are
         gradually forgotten. Smaller values adapt faster to concept drift, larger ones

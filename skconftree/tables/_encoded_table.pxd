@@ -10,8 +10,8 @@ from skconftree.utils._typedefs cimport (
 # or nodes. It is read-only after construction, so trees and threads can share it.
 #
 # A feature with at most MAX_LEVELS distinct values (levels) is CODED: one byte per row, the
-# rank of the value. If bins are requested, so is any feature with more values than bins: the code
-# is that of a bin, whose smallest value is its floor and whose largest its level.
+# rank of the value. If bins are requested, so is any feature with more values than bins: the
+# code is that of a bin, whose smallest value is its floor and whose largest its level.
 #
 # A nominal feature is CODED, too: its codes are those of the categories, on two bytes if
 # there are more than MAX_LEVELS. One more code, the largest, is for categories that no

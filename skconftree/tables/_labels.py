@@ -1,4 +1,4 @@
-"""Class labels: codes and back, checks of label values, missing labels."""
+"""Class labels: checks, missing labels, and class indices (codes) of labels."""
 
 from itertools import repeat
 from numbers import Real

@@ -1,4 +1,4 @@
-"""The lock of a model: many threads read it, or one thread changes it."""
+"""Readers-writer lock of a model; `_lock.pxd` describes it and its terms."""
 
 import os
 from functools import wraps

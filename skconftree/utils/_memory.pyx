@@ -1,4 +1,7 @@
-"""Arrays with one owner, an emergency reserve of memory, and read-only views."""
+"""Arrays with one owner, an emergency reserve of memory, and read-only views.
+
+`_memory.pxd` describes them. The checked build is compiled for tests, with bounds checks.
+"""
 
 import numpy as np
 from cpython.buffer cimport (

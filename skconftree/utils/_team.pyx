@@ -27,7 +27,9 @@ def number_of_threads(n_jobs):
 cdef class Threads:
     """The additional threads of a team. All objects they need are created in advance."""
 
-    cdef object do, parts, process
+    cdef object do              # function that processes a part, or None
+    cdef object parts           # indices of the parts that have not been started
+    cdef object process         # id of the process
     cdef list errors            # first error of each thread, or None
     cdef list starts            # locks; released when the thread may take parts
     cdef list ends              # locks; released when the thread has finished its parts
