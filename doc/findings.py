@@ -17,7 +17,7 @@ from drawing import (
 )
 from sklearn.datasets import load_breast_cancer
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceTreeClassifier, PartiallyLinearTreeClassifier
 
 
 def draw_shuffled_labels():
@@ -230,6 +230,43 @@ def draw_forest_speed():
     )
 
 
+def draw_score():
+    """One prediction of a partially linear tree, added up."""
+    data = load_breast_cancer(as_frame=True)
+    model = PartiallyLinearTreeClassifier(n_linear_features=5, random_state=0)
+    model.fit(data.data, data.target_names[data.target])
+    score = np.abs(model.decision_function(data.data))
+    row = int(np.flatnonzero((score > 1.0) & (score < 1.5))[0])
+    (record,) = model.explain(data.data.iloc[[row]])
+    parts = [("base", record["base"]), *record["columns"]]
+    node, constant = record["leaf"]
+    parts.append((f"leaf (node {node})", constant))
+    steps = np.cumsum([0.0, *(value for _, value in parts)])
+    left, wide, height = 210, 340, 24
+    picture = Picture(left + wide + 110, height * len(parts) + 96, "A score, added up")
+    label = model.classes_[1]
+    picture.say(14, 22, f"Log odds of {label} for one row, added up", bold=True)
+    low, high = min(steps.min(), 0.0), max(steps.max(), 0.0)
+
+    def at(value):
+        return left + wide * (value - low) / (high - low)
+
+    bottom = 40 + height * len(parts)
+    picture.line(at(0.0), 36, at(0.0), bottom + 30, stroke=SOFT)
+    for i, (name, value) in enumerate(parts):
+        y, ends = 40 + height * i, sorted((at(steps[i]), at(steps[i + 1])))
+        picture.say(left - 10, y + 14, name, size=11, anchor="end")
+        fill = STRONG if value > 0 else ORANGE
+        picture.box(ends[0], y + 3, max(ends[1] - ends[0], 1.0), 15, fill=fill)
+        picture.line(at(steps[i + 1]), y + 3, at(steps[i + 1]), y + 27, stroke=SOFT)
+        picture.say(left + wide + 14, y + 14, f"{value:+.2f}", size=11, fill=SOFT)
+    picture.say(left - 10, bottom + 18, "sum", size=11, anchor="end", bold=True)
+    picture.say(left + wide + 14, bottom + 18, f"{steps[-1]:+.2f}", size=11, bold=True)
+    told = f"probability of {label}: {1 / (1 + np.exp(-steps[-1])):.2f}"
+    picture.say(at(steps[-1]), bottom + 44, told, size=11, fill=SOFT, anchor="middle")
+    return picture
+
+
 def draw_shrinkage_path():
     """Probabilities from the root to a small leaf, with and without shrinkage."""
     data = load_breast_cancer()
@@ -358,5 +395,6 @@ FINDINGS = {
     "read-forest": draw_read_forest,
     "forest-speed": draw_forest_speed,
     "shrinkage-path": draw_shrinkage_path,
+    "score": draw_score,
     "local-repair": draw_local_repair,
 }

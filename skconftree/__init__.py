@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # type checkers do not run __getattr__
         NCMForestClassifier,
         NCMTreeClassifier,
     )
-    from .linear_model import OASISClassifier
+    from .linear_model import OASISClassifier, PartiallyLinearTreeClassifier
     from .tables import BinaryTests
     from .tree import ConfidenceTreeClassifier
 
@@ -32,6 +32,7 @@ _PACKAGE_OF = {
     "NCMForestClassifier": "ensemble",
     "NCMTreeClassifier": "ensemble",
     "OASISClassifier": "linear_model",
+    "PartiallyLinearTreeClassifier": "linear_model",
 }
 # Public subpackages; the others are internal.
 _SUBPACKAGES = {
@@ -57,6 +58,7 @@ __all__ = [
     "NCMForestClassifier",
     "NCMTreeClassifier",
     "OASISClassifier",
+    "PartiallyLinearTreeClassifier",
     "__version__",
 ]
 

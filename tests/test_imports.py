@@ -60,7 +60,7 @@ MAY_IMPORT = {
         "utils",
         "_compat",
     },
-    "linear_model": {"bounds", "tables", "utils", "_compat"},
+    "linear_model": {"bounds", TREE, "tables", "utils", "_compat"},
     "evaluation": {"drift", "datasets", "tables", "utils"},
 }
 for package in NESTED["ensemble"]:
@@ -238,6 +238,9 @@ def breach(found):
             return f"{package} uses the contract of bounds only"
         if package == "tree.pruning" and is_private(found.origin, found.name):
             return f"{package} uses public names of bounds"
+    if package == "linear_model" and target == TREE:
+        if is_private(found.origin, found.name):
+            return f"{package} uses public names of tree"
     if of_ensemble and compiled and target not in COMPILED_OF_ENSEMBLE:
         return f"compiled {package} may import {sorted(COMPILED_OF_ENSEMBLE)}"
     return None
@@ -325,6 +328,7 @@ def test_the_checker_sees_the_source():
         ("tree/nodes/_a.py", "from ... import tree", "tree.nodes may import"),
         ("tree/reading/_a.py", "from ..split._scan import X", "reading may import"),
         ("tree/pruning/_a.py", "from ...bounds._ec2 import X", "public names"),
+        ("linear_model/_a.py", "from ..tree._model import X", "public names"),
         ("tables/_a.py", "from ..tree.nodes._tree import Tree", "tables may import"),
         ("active/_a.py", "from ..tree import X", "active may import"),
         ("active/_a.py", "from .pool._b import X", "imports none"),

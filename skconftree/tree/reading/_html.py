@@ -12,7 +12,14 @@ from ...utils._lock import reads_argument
 from ...utils._markup import escape
 from ...utils._types import Estimator
 from ._evidence import DISTILLED
-from ._records import check_tree, count_weak, format_ties, read_nodes, weak_subtrees
+from ._records import (
+    check_tree,
+    count_weak,
+    format_ties,
+    read_nodes,
+    split_score,
+    weak_subtrees,
+)
 from ._text import bound_name, describe_evidence, read_marks, shortened
 
 # Distinguishable by color-blind readers, too (Okabe and Ito).
@@ -132,6 +139,13 @@ def write_tree(
     estimator, *, feature_names=None, class_names=None, fold_weak=True, audit=None
 ):
     """Write a fitted tree as an HTML fragment; for the names see `node_table`."""
+    score, estimator = split_score(estimator)
+    notes, head = {}, []
+    if score is not None:
+        shown = estimator.classes_ if class_names is None else class_names
+        text = "\n".join(score._score_lines(shown, 4, 100))
+        notes, fold_weak = score._leaf_notes(4), False
+        head = [f"<pre>{escape(text)}</pre>"]
     tree = estimator.tree_
     marks = read_marks(estimator, audit)
     rows = read_nodes(estimator, feature_names=feature_names, class_names=class_names)
@@ -146,10 +160,13 @@ def write_tree(
         [
             '<div class="skconftree">',
             f"<style>\n{STYLE}</style>",
+            *head,
             f"<p>{escape(_headline(estimator, root))}</p>",
             f"<p>{_key(names)}</p>",
             *([SWITCH] if root.branches else []),
-            *_nodes(table, names, tree.n_leaves <= SMALL_N_LEAVES, marks, folded),
+            *_nodes(
+                table, names, tree.n_leaves <= SMALL_N_LEAVES, marks, folded, notes
+            ),
             *(
                 [f'<p class="quiet">{n_hidden:,} deeper nodes are not shown.</p>']
                 if n_hidden
@@ -191,7 +208,7 @@ def _key(names):
     return "Classes:" + "".join(parts)
 
 
-def _nodes(table, names, is_open, marks, folded):
+def _nodes(table, names, is_open, marks, folded, notes):
     colors = class_colors(len(names))
     lines = ["<ul>"]
     quiet = "num" if table[0].branches else "quiet"  # a single leaf has no checkbox
@@ -204,6 +221,9 @@ def _nodes(table, names, is_open, marks, folded):
         row = table[node]
         condition = escape(shortened(condition, LONGEST))
         summary = f"{condition}: {_bar(row, names, colors)}"
+        if node in notes:
+            lines.append(f"<li>{summary}{escape(notes[node])}</li>")
+            continue
         if not row.branches or row.branches[0].node not in table:
             if row.branches:
                 lines.append(f"<li>{summary}{row.rows}, split further</li>")
@@ -287,7 +307,7 @@ def export_html(
 
     Parameters
     ----------
-    estimator : ConfidenceTreeClassifier
+    estimator : ConfidenceTreeClassifier or PartiallyLinearTreeClassifier
         Fitted tree.
     feature_names : sequence of str or None, default=None
         One name per feature. None: the names seen by ``fit``, else ``x0``, ``x1``, ...
@@ -328,7 +348,7 @@ def export_html(
     >>> page = export_html(ConfidenceTreeClassifier().fit(X, y))
     >>> Path("tree.html").write_text(page, encoding="utf-8")  # doctest: +SKIP
     """
-    check_tree(estimator)
+    check_tree(split_score(estimator)[1])
     tree = write_tree(
         estimator,
         feature_names=feature_names,

@@ -50,6 +50,18 @@ def check_tree(estimator):
         )
 
 
+def split_score(estimator):
+    """Separate an estimator into its linear score, or None, and its tree.
+
+    A partially linear tree has `tree_`, the tree, and `_has_score()`; if that is true,
+    `_score_lines` and `_leaf_notes` describe the score and the constants of leaves, and
+    `_written_python` and `_written_sql` write them as programs.
+    """
+    if not hasattr(estimator, "_has_score"):
+        return None, estimator
+    return estimator if estimator._has_score() else None, estimator.tree_
+
+
 def _remedy(estimator):
     if isinstance(estimator, Pipeline):
         # The tree uses the columns that the other steps create.

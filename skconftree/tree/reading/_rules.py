@@ -7,6 +7,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ...tables._features import MISSING
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
-from ._records import check_tree, read_nodes
+from ._records import check_tree, read_nodes, split_score
 
 INDENT = "    "
 MAX_NESTED = 80  # Python supports about 100 levels of indentation
@@ -40,8 +41,11 @@ def export_rules(
 
     Parameters
     ----------
-    estimator : ConfidenceTreeClassifier
-        Fitted tree whose leaves predict by their class proportions, as after `fit`.
+    estimator : ConfidenceTreeClassifier or PartiallyLinearTreeClassifier
+        Fitted tree whose leaves predict by their class proportions, as after `fit`. The
+        rules of a partially linear tree compute probabilities: a Python function that
+        returns a dict by class, and an SQL expression for the probability of
+        ``classes_[1]``, of two classes.
     language : {"python", "sql"}, default="python"
         Language of the result:
 
@@ -101,6 +105,7 @@ def export_rules(
     >>> program["predict"]({"petal width (cm)": 0.2})
     0
     """
+    score, estimator = split_score(estimator)
     check_tree(estimator)
     if language not in LANGUAGES:
         raise ValueError(
@@ -119,9 +124,35 @@ def export_rules(
         )
     named = feature_names is not None or hasattr(estimator, "feature_names_in_")
     table = read_nodes(estimator, feature_names=feature_names)
+    if score is None:
+        return (
+            _Sql().write(table)
+            if language == "sql"
+            else _Python(name, named).write(table)
+        )
+    names = estimator.n_features_in_ if feature_names is None else feature_names
+    names = (
+        getattr(estimator, "feature_names_in_", names)
+        if feature_names is None
+        else names
+    )
+    names = [f"x{j}" for j in range(names)] if isinstance(names, int) else list(names)
+    ends = score._leaf_ends()
     if language == "sql":
-        return _Sql().write(table)
-    return _Python(name, named).write(table)
+        labels = score._leaf_constants()
+        table = [_ending(row, ends, labels[row.node]) for row in table]
+        columns = [_quoted(str(name), '"', "column") for name in names]
+        literal = partial(_sql_value, what="category")
+        return score._written_sql(columns, _Sql().write(table), literal)
+    table = [_ending(row, ends, row.node) for row in table]
+    keys = list(map(str, names)) if named else list(range(len(names)))
+    leaf_function = _Python(f"{name}_leaf", named).write(table)
+    return score._written_python(keys, name, leaf_function)
+
+
+def _ending(row, ends, label):
+    # The same node with another label, a leaf if it is one of `ends`.
+    return row._replace(label=label, branches=() if row.node in ends else row.branches)
 
 
 def limit(threshold):

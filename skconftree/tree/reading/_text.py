@@ -22,7 +22,14 @@ from ...utils._types import Estimator
 from ..nodes._state import MAX_STORED_COMPETITORS as MAX_COMPETITORS
 from ..nodes._state import LeafReason
 from ._evidence import CONFIRMED, DISTILLED, LEVEL_LINE, LEVELS, TINY, format_weight
-from ._records import check_tree, count_weak, format_value, read_nodes, weak_subtrees
+from ._records import (
+    check_tree,
+    count_weak,
+    format_value,
+    read_nodes,
+    split_score,
+    weak_subtrees,
+)
 
 
 class Marks(NamedTuple):
@@ -93,8 +100,9 @@ def export_text(
 
     Parameters
     ----------
-    estimator : ConfidenceTreeClassifier
-        Fitted tree.
+    estimator : ConfidenceTreeClassifier or PartiallyLinearTreeClassifier
+        Fitted tree. Of a partially linear tree, the linear score is printed above the
+        tree, and leaves show their constants.
     feature_names : sequence of str or None, default=None
         One name per feature. If None, the names seen by ``fit`` are used, or ``x0``,
         ``x1``, ... if there are none.
@@ -186,14 +194,19 @@ def export_text(
       good or better if no feature were related to the class
     evidence: overwhelming < 1e-6, strong < 0.01, weak < 1, none otherwise
     """
-    check_tree(estimator)
     if not (isinstance(max_width, Integral) and max_width >= MIN_WIDTH):
         raise ValueError(
             f"max_width must be an int of at least {MIN_WIDTH}. Got {max_width!r} "
             "instead."
         )
+    score, estimator = split_score(estimator)
+    check_tree(estimator)
     if class_names is None:
         class_names = estimator.classes_
+    head, notes = [], {}
+    if score is not None:
+        head = score._score_lines(class_names, decimals, max_width)
+        notes, fold_weak = score._leaf_notes(decimals), False
     marks = read_marks(estimator, audit)
     rows = read_nodes(
         estimator,
@@ -215,7 +228,9 @@ def export_text(
         row = table[node]
         lines += leading
         bars = indent(row.depth, max_bars)
-        if not row.branches or node in folded:
+        if node in notes:
+            lines.append(_Line(bars, "", notes[node]))
+        elif not row.branches or node in folded:
             more = ""
             if node in folded:
                 n_folded += folded[node]
@@ -243,7 +258,7 @@ def export_text(
             stack += list(zip(nodes, leads, strict=True))[::-1]
     splits = [row for row in rows if row.branches]
     if not show_evidence or not splits:
-        return "\n".join(_aligned(lines, (), max_width))
+        return "\n".join([*head, *_aligned(lines, (), max_width)])
     titles = ("real rows",) if is_distilled(splits) else ("evidence", "by chance")
     if marks.of:
         titles += ("audit",)
@@ -251,6 +266,7 @@ def export_text(
         titles += ("rows since",)
     return "\n".join(
         [
+            *head,
             *wrap(_count_header(rows[0], splits, n_folded), max_width),
             "",
             *_aligned(lines, titles, max_width),

@@ -1,0 +1,188 @@
+"""The linear score of a partially linear tree as text, and as Python or SQL."""
+
+import numpy as np
+
+PYTHON = '''import math
+
+# (column, mean, scale, value if missing, coefficients), one coefficient for each score
+NUMBERS = [
+{numbers}]
+# (column, mean, scale, coefficients) of the indicators of missing values
+MISSING = [
+{missing}]
+# column: coefficients of its categories, and of all others
+CATEGORIES = {{
+{categories}}}
+INTERCEPT = {intercept}
+LEAVES = {leaves}
+CLASSES = {classes}
+
+
+{leaf_function}
+
+
+def {name}(row):
+    """Probability of each class, as a dict."""
+    scores = [a + b for a, b in zip(INTERCEPT, LEAVES[{name}_leaf(row)])]
+
+    def add(coefs, value):
+        for k, coef in enumerate(coefs):
+            scores[k] += coef * value
+
+    for column, mean, scale, fill, coefs in NUMBERS:
+        value = row[column]
+        value = fill if value is None or value != value else float(value)
+        add(coefs, (value - mean) / scale)
+    for column, mean, scale, coefs in MISSING:
+        value = row[column]
+        add(coefs, ((value is None or value != value) - mean) / scale)
+    for column, (coefs, others) in CATEGORIES.items():
+        value = row[column]
+        value = None if value is None or value != value else value
+        add(coefs.get(value, others), 1.0)
+    scores = [0.0, *scores] if len(CLASSES) == 2 else scores
+    largest = max(scores)
+    odds = [math.exp(score - largest) for score in scores]
+    return {{label: value / sum(odds) for label, value in zip(CLASSES, odds)}}
+'''
+
+
+def score_lines(model, names, class_names, decimals, width):
+    """Describe the linear score in lines: its terms, coefficients and odds ratios."""
+    terms, labels = model.terms_, list(map(str, class_names))
+    losses = "cross-validated log loss {:.3f}, of the tree alone {:.3f}".format(
+        *model.cv_log_loss_[::-1]
+    )
+    if len(labels) == 2:
+        what = f"log odds of class {labels[1]}"
+        base = f"{float(model.intercept_[0]):+.{decimals}g}"
+    else:
+        what = "score of a class, relative to the mean of the classes"
+        base = ", ".join(f"{value:+.{decimals}g}" for value in model.intercept_)
+    lines = [f"{what} = base {base} + terms + constant of the leaf", losses, ""]
+    table = [_titles(labels)]
+    for term, name in zip(terms, names, strict=True):
+        table.append([name, *_cells(term, decimals)])
+    lines += _aligned(table, width)
+    return [*lines, ""]
+
+
+def _titles(labels):
+    if len(labels) == 2:
+        return ["term", "per unit", "per SD", "95% interval", "odds ratio", "p-value"]
+    return ["term", *(f"{label}, per SD" for label in labels), "p-value"]
+
+
+def _cells(term, decimals):
+    p_value = "-" if np.isnan(term.p_value) else f"{term.p_value:.2g}"
+    if not isinstance(term.coef, float):
+        return [*(f"{coef:+.{decimals}g}" for coef in term.coef), p_value]
+    low, high = term.interval
+    return [
+        f"{term.coef / term.scale:+.{decimals}g}",
+        f"{term.coef:+.{decimals}g}",
+        f"{low:+.2f} to {high:+.2f}",
+        f"{term.odds_ratio_sd:.{decimals}g}",
+        p_value,
+    ]
+
+
+def _aligned(table, width):
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    room = width - sum(widths[1:]) - 2 * len(widths[1:])
+    widths[0] = max(min(widths[0], room), 12)
+    lines = []
+    for name, *cells in table:
+        if len(name) > widths[0]:
+            name = f"{name[: widths[0] - 3]}..."
+        padded = (cell.rjust(w) for cell, w in zip(cells, widths[1:], strict=True))
+        lines.append("  ".join([name.ljust(widths[0]), *padded]).rstrip())
+    return lines
+
+
+def term_name(term):
+    """Name of a term: of its column, and of its category if it has one."""
+    if term.category is None:
+        return str(term.column)
+    if term.category == "missing":
+        return f"{term.column} is missing"
+    if term.category == "infrequent":
+        return f"{term.column}: infrequent"
+    return f"{term.column} = {term.category}"
+
+
+def leaf_note(leaf, decimals):
+    """Describe the constant of a leaf."""
+    coefs = np.atleast_1d(leaf.coef)
+    constant = ", ".join(f"{coef:+.{decimals}g}" for coef in coefs)
+    p_value = "" if np.isnan(leaf.p_value) else f", p-value {leaf.p_value:.2g}"
+    return f"constant {constant}{p_value}, {leaf.weight:,.6g} rows"
+
+
+class ScoreParts:
+    """The terms of a score grouped by kind, for programs in other languages."""
+
+    def __init__(self, model, keys):
+        columns, kept = model._columns
+        coefs = dict(zip(kept.tolist(), model.coef_.T.tolist(), strict=True))
+        fill = dict(zip(columns.numeric.tolist(), columns.fill.tolist(), strict=False))
+        self.numbers, self.missing, self.categories = [], [], {}
+        zero, nominal = [0.0] * len(model.intercept_), set(columns.nominal.tolist())
+        for k, term in zip(kept.tolist(), model.terms_, strict=True):
+            source = columns.terms[k]
+            key = keys[source.column]
+            if source.column in nominal:
+                known, others = self.categories.setdefault(key, ({}, list(zero)))
+                if source.category == "infrequent":
+                    others[:] = coefs[k]
+                else:
+                    known[model._category_of(source)] = coefs[k]
+            elif source.category is None:
+                at = fill[source.column]
+                self.numbers.append((key, term.mean, term.scale, at, coefs[k]))
+            else:
+                self.missing.append((key, term.mean, term.scale, coefs[k]))
+
+
+def python_program(model, keys, name, leaf_function):
+    """Write the score and its leaves as a Python function of a row."""
+    parts = ScoreParts(model, keys)
+    return PYTHON.format(
+        numbers="".join(f"    {item!r},\n" for item in parts.numbers),
+        missing="".join(f"    {item!r},\n" for item in parts.missing),
+        categories="".join(f"    {k!r}: {v!r},\n" for k, v in parts.categories.items()),
+        intercept=model.intercept_.tolist(),
+        leaves=model._constants.tolist(),
+        classes=model.classes_.tolist(),
+        name=name,
+        leaf_function=leaf_function,
+    )
+
+
+def sql_expression(model, columns, leaf_expression, literal):
+    """Write the probability of the second class as an SQL expression.
+
+    `columns` are quoted names, and `literal` quotes a category.
+    """
+    if len(model.classes_) > 2:
+        raise ValueError(
+            "SQL can be written for two classes only. The model has "
+            f"{len(model.classes_)}; use language='python'."
+        )
+    parts = ScoreParts(model, columns)
+    terms = [repr(float(model.intercept_[0]))]
+    for column, mean, scale, fill, (coef,) in parts.numbers:
+        terms.append(
+            f"{coef!r} * (COALESCE({column}, {fill!r}) - {mean!r}) / {scale!r}"
+        )
+    for column, mean, scale, (coef,) in parts.missing:
+        is_missing = f"CASE WHEN {column} IS NULL THEN 1.0 ELSE 0.0 END"
+        terms.append(f"{coef!r} * ({is_missing} - {mean!r}) / {scale!r}")
+    for column, (known, (others,)) in parts.categories.items():
+        cases = []
+        for category, (coef,) in known.items():
+            test = "IS NULL" if category is None else f"= {literal(category)}"
+            cases.append(f"WHEN {column} {test} THEN {coef!r}")
+        terms.append(f"CASE {' '.join(cases)} ELSE {others!r} END")
+    score = "\n  + ".join([*terms, f"({leaf_expression})"])
+    return f"1.0 / (1.0 + EXP(-(\n  {score}\n)))"
