@@ -10,6 +10,7 @@ import stat
 import sys
 
 from .. import utils
+from ._sources import STANDARD, files_of
 from ._text import UserError, standard_output
 
 try:
@@ -93,7 +94,6 @@ def _lock(path, model):
         os.close(file)
 
 
-STANDARD = "-"  # standard input or output
 # Options whose files are read, and those whose files are written.
 READ = ("model", "data", "test")
 WRITTEN = ("output", "plot", "report", "json", "answers", "predictions")
@@ -106,7 +106,8 @@ def check_files(options, *, saves_model=False):
         path = getattr(options, option, None)
         if path is not None:
             name = "standard input" if path == STANDARD else path
-            used[_identity(path)] = f"would replace the input {name}"
+            for file in [path] if path == STANDARD else map(str, files_of(path)):
+                used[_identity(file)] = f"would replace the input {name}"
     for option in WRITTEN:
         path = getattr(options, option, None)
         if path is None or (option == "json" and path == STANDARD):

@@ -44,14 +44,14 @@ from ._model_file import save
 from ._options import BASELINES
 from ._readers import (
     Dialect,
-    ParquetStream,
     SelectedStream,
+    is_parquet,
     listed,
     missing_header_note,
-    open_stream,
 )
 from ._report import baselines_lines, calibration_sentence, headline, write_report
 from ._report_figures import calibration, check_picture, draw_tree
+from ._sources import files_of, open_stream
 from ._stream import FITTED
 from ._table import bundled_table, read_labeled, read_table
 from ._text import Progress, UserError, counted, say, shorten
@@ -437,7 +437,12 @@ def _run_in_parts(options, progress):
 
 def _fit(tree, options):
     """Fit the tree; return notes and warnings."""
-    reader = ParquetStream(options.data, options.target)
+    if not is_parquet(files_of(options.data)[0]):
+        raise UserError(
+            f"--in-parts reads Parquet files, which {options.data} is not; without "
+            "--in-parts, CSV is read too"
+        )
+    reader = open_stream(options.data, options.target, options)
     with reader, SelectedStream(reader, options.drop) as stream:
         notes = [
             f"column {name!r}: its strings are read as categories here, but as numbers "
@@ -446,7 +451,7 @@ def _fit(tree, options):
             if stream.holds_texts(name) and column.reading is not None
         ]
     # an invalid target is detected before the other columns are read
-    with ParquetStream(options.data, options.target) as reader:
+    with open_stream(options.data, options.target, options) as reader:
         labels = reader.labels()
         check_labels_known(labels, options.target)
         check_number_of_classes(len(labels), reader.n_rows, options.target)

@@ -38,7 +38,8 @@ from ._columns import (
 from ._common import check_number_of_classes, is_missing, typed_labels
 from ._files import STANDARD, check_files, write_text
 from ._options import TABLES
-from ._readers import as_matrix, as_numeric, header_notes, indices_of, open_stream
+from ._readers import as_matrix, as_numeric, header_notes, indices_of
+from ._sources import open_stream
 from ._text import Progress, UserError, say
 
 CHUNK_ROWS = 10_000

@@ -26,7 +26,9 @@ BUDGET = 60.0  # CPU seconds for the baselines
 ALPHA = 0.05  # family-wise error of an audit
 TABLE = (
     ".csv with a header or .jsonl, plain or compressed as .gz, .bz2 or .xz; .parquet "
-    "(needs pyarrow); or - for CSV or JSON lines on standard input"
+    "(needs pyarrow); a folder or a pattern of such files, whose folders named "
+    "column=value are columns; an address of fsspec, such as s3://...; or - for CSV or "
+    "JSON lines on standard input"
 )
 COLUMNS = (
     "a column of strings is nominal, dates and numbers such as $1,234 become numbers, "

@@ -13,7 +13,8 @@ import numpy as np
 from ._columns import PREDICTED, SHARE, UnknownCategories, added_name
 from ._common import with_columns
 from ._files import atomic_write, check_files
-from ._readers import is_parquet, open_stream
+from ._readers import is_parquet
+from ._sources import open_stream
 from ._table import CopiedColumns, ModelColumns, model_columns
 from ._text import Progress, standard_output
 

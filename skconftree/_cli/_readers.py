@@ -404,10 +404,13 @@ class CsvStream:
                 for ending, opener in OPENERS.items()
                 if str(path).endswith(ending)
             ),
-            open,
+            _open,
         )
         with self._named_errors():
-            self._file = source or opened(path, "rb")
+            self._file = source
+            if source is None:
+                where = path.open() if hasattr(path, "filesystem") else path
+                self._file = opened(where, "rb")
         try:
             with self._named_errors():
                 start = self._file.peek(MAX_BOM_BYTES)[:MAX_BOM_BYTES]
@@ -589,9 +592,10 @@ class CsvStream:
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""
         while self.n_rows < n_rows:
-            _, self.fingerprint, _ = next(self._source, (None, None, 0))
-            if self.fingerprint is None:
+            row = next(self._source, None)
+            if row is None:
                 return False
+            _, self.fingerprint, _ = row
             self.n_rows += 1
         return True
 
@@ -657,6 +661,12 @@ class CsvStream:
             columns.append(column)
         unparseable = sorted(value for value in unparseable if value[0] < n_rows)
         return as_matrix(columns, n_rows, self.readings), unparseable, problem
+
+
+def _open(source, mode):
+    """Open a path, or buffer a file that fsspec has opened."""
+    is_path = isinstance(source, (str, os.PathLike))
+    return open(source, mode) if is_path else io.BufferedReader(source)
 
 
 def _checked_delimiter(sign):
@@ -790,14 +800,17 @@ class ParquetStream:
         self.n_rows = 0
         self.fingerprint = 0
         try:
-            with pq.ParquetFile(path) as file:
+            source = path.open() if hasattr(path, "filesystem") else path
+            with pq.ParquetFile(source) as file:
                 self._schema = schema = file.schema_arrow
             # Texts are read as codes: a few bytes of a file can be a text in every row.
             texts = [
                 field.name for field in schema if str(field.type) in DICTIONARY_TYPES
             ]
             # a row group may be large: no column of it is read at once
-            self._file = pq.ParquetFile(path, read_dictionary=texts, buffer_size=BUFFER)
+            self._file = pq.ParquetFile(
+                source, read_dictionary=texts, buffer_size=BUFFER
+            )
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror or error}") from error
         except pa.ArrowException as error:
@@ -826,7 +839,7 @@ class ParquetStream:
         return self
 
     def __exit__(self, *error):
-        self._file.close()
+        self._file.close(force=True)  # also a file that fsspec has opened
 
     def _content(self, name, kind):
         """Return "categories", "texts", "dates" or "numbers" for an Arrow type."""
@@ -1199,61 +1212,10 @@ def is_parquet(path):
     return str(path).endswith(tuple(READERS))
 
 
-STANDARD_INPUT = "-"
-
 _spooled = []  # path of the file that standard input was copied to
 
 
-def open_stream(path, target, options, like=None):
-    """Open a table by the extension of its name; ``"-"`` is standard input.
-
-    If `target` is None, the table has no labels. `options` are those of the command
-    line: encoding and delimiter of CSV, the decimal sign, and, if the command has that
-    option, the order of dates; see `infer_column`. `like` is the dialect of the table
-    of a model; its decimal sign is None unless the user set it.
-    """
-    text_options = {
-        "decimal": options.decimal or (like and like.decimal),
-        "dates": getattr(options, "dates", None),
-    }
-    csv_options = {
-        "encoding": options.encoding,
-        "delimiter": options.delimiter,
-        "like": like,
-        **text_options,
-    }
-    if getattr(options, "settle_after", None):
-        csv_options["n_lookahead"] = options.settle_after
-    is_json = re.search(r"\.(jsonl|ndjson)(\.gz|\.bz2|\.xz)?$", str(path))
-    if path == STANDARD_INPUT:
-        csv_options["name"] = "standard input"
-        csv_options["source"] = source = getattr(options, "source", None)
-        if source is None:
-            path = _spool()
-            with open(path, "rb") as file:
-                is_json = file.read(1000).lstrip().startswith(b"{")
-        else:
-            is_json = source.begins_with_object()
-    if is_json:
-        known = getattr(options, "known_columns", None)
-        return JsonLinesStream(path, target, **csv_options, known=known)
-    for ending, reader in READERS.items():
-        if str(path).endswith(ending):
-            return reader(path, target, **text_options)
-    return CsvStream(path, target, **csv_options)
-
-
-def open_selected(options, skip_missing=False):
-    """Open the training table of a command without the columns to leave out."""
-    stream = open_stream(options.data, options.target, options)
-    try:
-        return SelectedStream(stream, options.drop, skip_missing)
-    except UserError:
-        with stream:
-            raise
-
-
-def _spool():
+def spool():
     # Tables may be read twice, but standard input can only be read once.
     if _spooled:
         return _spooled[0]

@@ -44,11 +44,11 @@ from ._readers import (
     check_categories,
     header_notes,
     nominal_indices,
-    open_selected,
     set_column_types,
 )
 from ._report import accuracies, write_stream_report
 from ._report_figures import check_picture, draw_accuracy
+from ._sources import open_selected
 from ._stream_outputs import Alarms, PredictionFile
 from ._text import Progress, UserError, counted, is_terminal, say, warn
 

@@ -33,10 +33,9 @@ from ._readers import (
     listed,
     missing_header_note,
     nominal_indices,
-    open_selected,
-    open_stream,
     set_column_types,
 )
+from ._sources import open_selected, open_stream
 from ._text import UserError, counted
 
 CHUNK_ROWS = 10_000
@@ -273,7 +272,7 @@ class CopiedColumns:
             raise
         self.names = names
         self._table = self._tables = None
-        if as_arrays and hasattr(stream, "tables"):
+        if as_arrays and getattr(stream, "tables", None):
             self._tables = stream.tables(names)
             return
         stream.readings = [None] * len(stream.features)

@@ -262,6 +262,11 @@ class DaskParts:
             return _DaskFrame(source)
         return None
 
+    def describe(self, row):
+        """Return the name of the part of a row, and the part's first row and stop."""
+        part = int(np.searchsorted(self._stops, row, side="right"))
+        return f"partition {part}", *[0, *self._stops.tolist()][part : part + 2]
+
     def _parts(self, columns):
         # Return parts with at least these columns, and a function that selects them.
         raise NotImplementedError
@@ -351,8 +356,10 @@ class _DaskFrame(DaskParts):
 
     @staticmethod
     def labels_of(frame):
-        """Return the only column of a frame."""
-        return frame.iloc[:, 0]
+        """Return the values of the only column of a frame, and a mask if some miss."""
+        labels = frame.iloc[:, 0]
+        missing = labels.isna().to_numpy(dtype=bool)
+        return (labels[~missing], missing) if missing.any() else (labels, None)
 
     def _parts(self, columns):
         parts = self._narrow(*columns) if len(columns) == 1 else self._whole
@@ -533,8 +540,11 @@ class DaskArrays(DaskParts):
 
     @staticmethod
     def labels_of(block):
-        """Return the labels of a block of the target."""
-        return block
+        """Return the labels of a block of the target, and a mask if some are NaN."""
+        if block.dtype.kind not in {"f", "O"}:
+            return block, None
+        missing = block != block
+        return (block[~missing], missing) if missing.any() else (block, None)
 
     def _parts(self, columns):
         if columns == [TARGET]:

@@ -261,24 +261,32 @@ class PartedTable(NamedTuple):
             codes[j][row_indices] = part
 
 
-def read_parts(parts, target, columns, temp_folder, request):
-    """Read a table in parts as `read_training` reads one in memory."""
+def read_parts(parts, target, columns, temp_folder, request, is_missing=None):
+    """Read a table in parts as `read_training` reads one in memory.
+
+    Rows without a label are an error without `is_missing`, which tells whether the text
+    of a label denotes a missing one; otherwise, they are ignored.
+    """
     caller, categorical_features, class_weight = request[:3]
     if not 0 < parts.n_rows <= MAX_ROWS:
         raise ValueError(
             f"source must have from 1 to {MAX_ROWS} rows. Got {parts.n_rows}."
         )
-    classes, y = _read_labels(parts, target, caller)
+    classes, y, known = _read_labels(parts, target, caller, is_missing)
+    n_input_rows, used, mask = len(y), None, known
     class_weight = resolve_class_weight(class_weight, classes.names, y, None)
-    mask = positions = None
     if class_weight is not None and not class_weight.all():
-        mask = class_weight[y] > 0.0
-        y = y[mask]
+        used = class_weight[y] > 0.0
+        y = y[used]
         if not len(y):
             raise ValueError(
                 "All rows belong to classes of class_weight 0. Pass a positive weight "
                 "for at least one class of y."
             )
+        mask = used.copy() if known is None else known.copy()
+        mask[slice(None) if known is None else known] = used
+    positions = None
+    if mask is not None:
         positions = np.where(mask, np.cumsum(mask) - 1, -1).astype(np.int32)
     schema, categories = _read_columns(
         parts, columns, categorical_features, mask, caller
@@ -290,8 +298,8 @@ def read_parts(parts, target, columns, temp_folder, request):
         classes,
         class_weight,
         positions,
-        slice(None) if mask is None else np.flatnonzero(mask),
-        parts.n_rows,
+        slice(None) if used is None else np.flatnonzero(used),
+        n_input_rows,
         categories,
         Reader(schema, caller),
         temp_folder,
@@ -299,20 +307,46 @@ def read_parts(parts, target, columns, temp_folder, request):
     )
 
 
-def _read_labels(parts, target, caller):
-    # Return the classes, and the class index of each row as uint16.
-    read = partial(_labels_of_part, parts.labels_of, caller)
+def _read_labels(parts, target, caller, is_missing):
+    # Return the classes, the class index as uint16 of each row that has a label, and a
+    # mask of these rows (None: all rows).
+    read = partial(_labels_of_part, parts.labels_of, caller, is_missing)
     of_parts = list(parts.map(read, [target]))
-    names = np.concatenate([names for names, _ in of_parts])
+    y = np.empty(parts.n_rows, dtype=np.uint16)
+    known = np.ones(parts.n_rows, dtype=bool)
+    start = 0
+    for _, labels, missing in of_parts:
+        if missing is not None:
+            known[start : start + len(missing)] = ~missing
+        start += len(labels) if missing is None else len(missing)
+    if is_missing is None or not known.any():
+        _check_known(parts, target, known)
+    names = np.concatenate([names for names, _, _ in of_parts])
     check_labels(np.repeat(names, 3), names)  # repeated, as few rows raise an error
     classes, codes = Classes.of(names)
-    y = np.empty(parts.n_rows, dtype=np.uint16)
     start = code = 0
-    for names, labels in of_parts:
+    for names, labels, _ in of_parts:
         of_part = codes[code : code + len(names)].astype(np.uint16)
         y[start : start + len(labels)] = of_part[labels]
         start, code = start + len(labels), code + len(names)
-    return classes, y
+    return (classes, y, None) if known.all() else (classes, y[:start].copy(), known)
+
+
+def _check_known(parts, target, known):
+    rows = np.flatnonzero(~known)
+    if not len(rows):
+        return
+    if len(rows) == len(known):
+        raise ValueError(f"The target {target!r} has no value in any row.")
+    part, start, stop = parts.describe(int(rows[0]))
+    n_here = np.count_nonzero(rows < stop)
+    more = f", and {len(rows) - n_here} in later ones" if n_here < len(rows) else ""
+    values = "1 missing value" if n_here == 1 else f"{n_here} missing values"
+    raise ValueError(
+        f"The target {target!r} has {values} in {part}, the first in row "
+        f"{rows[0] - start + 1} there{more}. Remove these rows from the data, or pass "
+        "skip_missing=True to leave them out."
+    )
 
 
 def _read_columns(parts, columns, categorical_features, mask, caller):
@@ -339,17 +373,25 @@ def _read_columns(parts, columns, categorical_features, mask, caller):
     return Schema(len(columns), names_of(empty), features), categories
 
 
-def _labels_of_part(labels_of, caller, frame):
-    # Return the distinct labels of a part, and the index of the label of each row.
-    labels = labels_of(frame)
+def _labels_of_part(labels_of, caller, is_missing, frame):
+    # Return the distinct labels of a part, the index of the label of each row that has
+    # one, and a mask of the other rows, None if there are none.
+    labels, missing = labels_of(frame)
     if not len(labels):
-        return labels, np.zeros(0, np.uint16)
+        return labels, np.zeros(0, np.uint16), missing
     names, codes = encode_labels(read_labels(labels, labels, caller))
+    if is_missing is not None:
+        unknown = np.array([is_missing(str(name)) for name in names.tolist()])
+        if unknown.any():
+            missing = np.zeros(len(codes), bool) if missing is None else missing.copy()
+            missing[~missing] = unknown[codes]
+            codes = (np.cumsum(~unknown) - 1)[codes[~unknown[codes]]]
+            names = names[~unknown]
     if len(names) > MAX_CLASSES:
         raise ValueError(
             f"y has {len(names)} classes or more; at most {MAX_CLASSES} are supported."
         )
-    return names, codes.astype(np.uint16)
+    return names, codes.astype(np.uint16), missing
 
 
 Grown = TypeVar("Grown", bound=ConfidenceTreeClassifier | ConfidenceForestClassifier)
@@ -362,6 +404,7 @@ def fit(
     target: Any,
     columns: Sequence[str] | None = None,
     temp_folder: str | os.PathLike[str] | None = None,
+    skip_missing: bool = False,
 ) -> Grown:
     """Fit a tree or a forest to a table that is larger than memory.
 
@@ -378,11 +421,15 @@ def fit(
     estimator : ConfidenceTreeClassifier or ConfidenceForestClassifier
         It needs `max_bins` if a numeric column has more than 256 distinct values.
     source : path, list of paths, dask.dataframe.DataFrame or dask.array.Array
-        Parquet files whose columns have the same names and types; a folder of files
-        ``*.parquet``, which are read in the order of their names; a Dask DataFrame; or
-        a 2d Dask array whose chunks have all columns. Partitions of Dask are processed
-        where they are stored; if they are not persisted, they are computed again in
-        each pass.
+        Parquet files whose columns have the same names: a file, a list, a pattern such
+        as ``rows/2024-*.parquet``, or a folder, whose files ``*.parquet`` are read in
+        the order of their names, with those of its subfolders. Folders named
+        ``column=value`` add a column (Hive partitions), of integers if all values are.
+        Addresses such as ``s3://bucket/rows/`` are opened by fsspec. A column that has
+        integers in some files and floats in others is read as floats, with a warning.
+        Or a Dask DataFrame, or a 2d Dask array whose chunks have all columns.
+        Partitions of Dask are processed where they are stored; if they are not
+        persisted, they are computed again in each pass.
     target : str or dask.array.Array
         Name of the column of class labels; with a Dask array, a 1d Dask array of
         labels.
@@ -392,6 +439,9 @@ def fit(
     temp_folder : path, default=None
         Folder of a temporary file for the codes, which the operating system maps into
         memory as far as there is space. None: the codes are in memory.
+    skip_missing : bool, default=False
+        Whether to leave out rows without a label; otherwise they are an error, which
+        names their file.
 
     Returns
     -------
@@ -457,16 +507,22 @@ def fit(
             "memory, use fit of the estimator."
         )
     columns = _check_columns(parts, target, columns)
-    return _fit(estimator, parts, target, columns, temp_folder)
+    is_missing = _never if skip_missing else None
+    return _fit(estimator, parts, target, columns, temp_folder, is_missing)
 
 
 @_fit_context(prefer_skip_nested_validation=True)
 @learns
-def _fit(estimator, parts, target, columns, temp_folder):
+def _fit(estimator, parts, target, columns, temp_folder, is_missing=None):
     # As the estimator's own fit does it.
     growth = estimator._growth()
-    table = read_parts(parts, target, columns, temp_folder, growth.request)
+    table = read_parts(parts, target, columns, temp_folder, growth.request, is_missing)
     return estimator._fit_table(growth, table)
+
+
+def _never(text):
+    # Labels that are missing values are recognized before they are texts.
+    return False
 
 
 def _check_estimator(estimator):

@@ -1,11 +1,14 @@
 """Parts of a table in Parquet files: batches of rows, one in memory at a time."""
 
 import os
-from contextlib import contextmanager
-from pathlib import Path
+from collections import Counter
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..utils._sources import find_files, partition_values
+from ..utils._warnings import warn
 
 BATCH = 16_384  # rows that are read at a time, fewer if there are more columns than
 BATCH_COLUMNS = 256
@@ -14,28 +17,29 @@ REMEDY = "pip install skconftree[parquet]"
 
 
 class ParquetParts:
-    """Batches of rows of files; has only paths and metadata, no open files."""
+    """Batches of rows of files; has only paths and metadata, no open files.
 
-    def __init__(self, paths):
-        self._paths = paths
-        self._files = [_read_metadata(path) for path in paths]
-        first = self._files[0]
-        for path, known in zip(paths, self._files, strict=True):
-            _check_types(first.schema, known.schema, paths[0], path)
-        self._schema = first.schema
-        self.n_rows = sum(known.n_rows for known in self._files)
+    Columns of partitions (`_sources.DataFile.partition`) follow those of the files.
+    """
+
+    def __init__(self, files):
+        self._files = files
+        self._metadata = [_read_metadata(file) for file in files]
+        self._schema = _unified([known.schema for known in self._metadata], files)
+        self._constants = {
+            name: values
+            for name, values in partition_values(files).items()
+            if name not in self._schema.names
+        }
+        for name, values in self._constants.items():
+            self._schema = _with_column(self._schema, name, values)
+        self.n_rows = sum(known.n_rows for known in self._metadata)
 
     @classmethod
     def of(cls, source):
         """Return the parts of one or more paths; None for other sources."""
         if isinstance(source, (str, os.PathLike)):
-            path = Path(source)
-            if not path.is_dir():
-                return cls([path])
-            paths = sorted(path.glob("*.parquet"))
-            if not paths:
-                raise ValueError(f"The folder {source} contains no *.parquet file.")
-            return cls(paths)
+            return cls(find_files(source))
         if isinstance(source, (list, tuple)) and all(
             isinstance(path, (str, os.PathLike)) for path in source
         ):
@@ -43,7 +47,7 @@ class ParquetParts:
                 raise ValueError(
                     "source must contain at least one path. Got an empty list."
                 )
-            return cls([Path(path) for path in source])
+            return cls([file for path in source for file in find_files(path)])
         return None
 
     @property
@@ -55,15 +59,29 @@ class ParquetParts:
         """Return a table of the columns without rows, for their types."""
         return self._schema.empty_table().select(columns)
 
+    def describe(self, row):
+        """Return the name of the file of a row, and the file's first row and stop."""
+        start = 0
+        for file, known in zip(self._files, self._metadata, strict=True):
+            if row < start + known.n_rows:
+                return str(file), start, start + known.n_rows
+            start += known.n_rows
+        raise IndexError(row)
+
     @staticmethod
     def labels_of(frame):
-        """Return the only column of a table."""
-        return np.asarray(frame.column(0))
+        """Return the values of the only column of a table, and a mask if some miss."""
+        labels = frame.column(0)
+        missing = labels.is_null(nan_is_null=True)
+        if not labels.null_count and not missing.to_numpy().any():
+            return np.asarray(labels), None
+        missing = missing.to_numpy()
+        return np.asarray(labels.filter(~missing)), missing
 
     def map(self, function, columns, *by_row):
         """Map a function over batches, and the rows of arrays of each, in order."""
         start = 0
-        for i, path in enumerate(self._paths):
+        for i, path in enumerate(self._files):
             for frame in self._batches(i, columns):
                 stop = start + frame.num_rows
                 if stop > self.n_rows:
@@ -71,7 +89,7 @@ class ParquetParts:
                 yield function(frame, *(array[start:stop] for array in by_row))
                 start = stop
         if start != self.n_rows:
-            raise _changed(self._paths[-1])
+            raise _changed(self._files[-1])
 
     def total(self, task, columns, *by_row, thread_team=None):
         """Add up the counts of a task, such as `Counting`, over the batches."""
@@ -105,11 +123,11 @@ class ParquetParts:
             for frame in self._batches(file, columns, [number]):
                 end = start + frame.num_rows
                 if end > stop:
-                    raise _changed(self._paths[file])
+                    raise _changed(self._files[file])
                 function(thread, frame, start, *(array[start:end] for array in by_row))
                 start = end
             if start != stop:
-                raise _changed(self._paths[file])
+                raise _changed(self._files[file])
 
         if thread_team is None:
             for group in range(len(groups)):
@@ -120,7 +138,7 @@ class ParquetParts:
     def _groups(self):
         # Return the row groups of all files as (file, number, first row, stop).
         groups, start = [], 0
-        for i, known in enumerate(self._files):
+        for i, known in enumerate(self._metadata):
             for number, n_rows in enumerate(known.groups):
                 groups.append((i, number, start, start + n_rows))
                 start += n_rows
@@ -133,20 +151,82 @@ class ParquetParts:
 
     def _batches(self, i, columns, groups=None):
         # Yield the batches of some row groups (None: of all).
-        import pyarrow as pa
-
-        path, known = self._paths[i], self._files[i]
-        if _stamp(path) != known.stamp:
-            raise _changed(path)
+        file, known = self._files[i], self._metadata[i]
+        if file.stamp() != known.stamp:
+            raise _changed(file)
         if not known.n_rows:
             return
         n_rows = max(1, BATCH * BATCH_COLUMNS // max(len(columns), BATCH_COLUMNS))
-        with _opened(path) as file:
-            for batch in file.iter_batches(
-                n_rows, row_groups=groups, columns=columns, use_threads=False
+        stored = [name for name in columns if name not in self._constants]
+        with _opened(file) as opened:
+            for batch in opened.iter_batches(
+                n_rows, row_groups=groups, columns=stored, use_threads=False
             ):
-                # columns come in the order of the file
-                yield pa.Table.from_batches([batch]).select(columns)
+                yield self._table(i, batch, columns)
+
+    def _table(self, i, batch, columns):
+        # Return columns of a batch of a file with the types of the whole table.
+        import pyarrow as pa
+
+        arrays = []
+        for name in columns:
+            kind = self._schema.field(name).type
+            if name not in self._constants:
+                array = batch.column(name)
+                arrays.append(
+                    array if array.type == kind else array.cast(kind, safe=False)
+                )
+                continue
+            value, n = self._constants[name][i], batch.num_rows
+            arrays.append(
+                pa.nulls(n, kind)
+                if value is None
+                else pa.repeat(pa.scalar(value, kind), n)
+            )
+        schema = pa.schema([self._schema.field(name) for name in columns])
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def iter_batches(source, columns=None):
+    """Read the rows of Parquet files in batches, such as to predict them.
+
+    Parameters
+    ----------
+    source : path or list of paths
+        A file, folder, pattern or address, as in :func:`skconftree.large.fit`.
+    columns : list of str, default=None
+        The columns, in this order. None: all columns.
+
+    Returns
+    -------
+    iterator of pyarrow.Table
+        The rows, at most 16,384 at a time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet as pq
+    >>> from skconftree import large
+    >>> path = Path(tempfile.mkdtemp()) / "rows.parquet"
+    >>> pq.write_table(pa.table({"size": range(20_000)}), path)
+    >>> [batch.num_rows for batch in large.iter_batches(path)]
+    [16384, 3616]
+    """
+    parts = ParquetParts.of(source)
+    if parts is None:
+        raise TypeError(
+            "source must be a path or a list of paths of Parquet files. Got "
+            f"{type(source).__name__}."
+        )
+    names = parts.names if columns is None else list(columns)
+    for name in names:
+        if name not in parts.names:
+            raise ValueError(
+                f"source has no column {name!r}; its columns are {parts.names}."
+            )
+    return parts.map(lambda table: table, names)
 
 
 class _File(NamedTuple):
@@ -161,16 +241,15 @@ class _File(NamedTuple):
         return sum(self.groups)
 
 
-def _read_metadata(path):
-    with _opened(path) as file:
-        of_group = file.metadata.row_group
-        groups = [of_group(k).num_rows for k in range(file.num_row_groups)]
-        return _File(groups, _stamp(path), file.schema_arrow.remove_metadata())
-
-
-def _stamp(path):
-    stats = path.stat()
-    return stats.st_size, stats.st_mtime_ns
+def _read_metadata(file):
+    with _opened(file) as opened:
+        of_group = opened.metadata.row_group
+        groups = [of_group(k).num_rows for k in range(opened.num_row_groups)]
+        schema = opened.schema_arrow.remove_metadata()
+    duplicates = sorted(n for n, count in Counter(schema.names).items() if count > 1)
+    if duplicates:
+        raise ValueError(f"{file} has more than one column named {duplicates[0]!r}.")
+    return _File(groups, file.stamp(), schema)
 
 
 def _changed(path):
@@ -180,35 +259,81 @@ def _changed(path):
 
 
 @contextmanager
-def _opened(path):
+def _opened(file):
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise ImportError(f"Reading {path} needs pyarrow: {REMEDY}") from None
+        raise ImportError(f"Reading {file} needs pyarrow: {REMEDY}") from None
     try:
-        # a row group may be large: neither it nor a column of it is read at once
-        with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
-            yield file
+        with ExitStack() as stack:
+            opened = file.open()
+            if file.filesystem is not None:
+                stack.enter_context(opened)
+            # a row group may be large: neither it nor a column of it is read at once
+            yield stack.enter_context(
+                pq.ParquetFile(opened, pre_buffer=False, buffer_size=BUFFER)
+            )
     except (FileNotFoundError, MemoryError):  # includes that of Arrow
         raise
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+        raise ValueError(f"{file} cannot be read as Parquet: {error}") from error
 
 
-def _check_types(first, other, path, other_path):
-    if first.names != other.names:
-        raise ValueError(
-            f"All files must have the same columns. Got {first.names} in {path} and "
-            f"{other.names} in {other_path}."
-        )
-    duplicates = sorted({name for name in first.names if first.names.count(name) > 1})
-    if duplicates:
-        raise ValueError(f"{path} has more than one column named {duplicates[0]!r}.")
-    for name in first.names:
-        own_type, other_type = first.field(name).type, other.field(name).type
-        if own_type != other_type:
+def _unified(schemas, files):
+    # Return the schema of the table, and warn about numbers of different types.
+    import pyarrow as pa
+
+    names, fields, unified = schemas[0].names, [], []
+    for schema, file in zip(schemas, files, strict=True):
+        if sorted(schema.names) != sorted(names):
             raise ValueError(
-                f"Column {name!r} must have the same type in all files. Got {own_type} "
-                f"in {path} and {other_type} in {other_path}."
+                f"All files must have the same columns. Got {names} in {files[0]} and "
+                f"{schema.names} in {file}."
             )
+    for name in names:
+        first = {}  # the first file of each type
+        for schema, file in zip(schemas, files, strict=True):
+            first.setdefault(schema.field(name).type, file)
+        kind = _common_type(list(first))
+        if kind is None:
+            (own, file), *others = first.items()
+            other, other_file = next(
+                pair for pair in others if _common_type([own, pair[0]]) is None
+            )
+            raise ValueError(
+                f"Column {name!r} must have the same type in all files. Got {own} "
+                f"in {file} and {other} in {other_file}."
+            )
+        if pa.types.is_floating(kind) and any(map(pa.types.is_integer, first)):
+            types = " and ".join(f"{own} ({file})" for own, file in first.items())
+            unified.append(f"{name!r}: {types}, read as {kind}")
+        fields.append(pa.field(name, kind))
+    if unified:
+        more = f"; and {len(unified) - 3} more" if len(unified) > 3 else ""
+        warn(
+            "Columns have integers in some files and floats in others: "
+            f"{'; '.join(unified[:3])}{more}."
+        )
+    return pa.schema(fields)
+
+
+def _common_type(types):
+    # Return the type of values of several Arrow types, None if there is none.
+    import pyarrow as pa
+
+    types = [kind for kind in types if not pa.types.is_null(kind)] or types
+    if len(set(types)) == 1:
+        return types[0]
+    if all(map(pa.types.is_integer, types)) and pa.uint64() not in types:
+        return pa.int64()
+    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in types):
+        return pa.float64()
+    return None
+
+
+def _with_column(schema, name, values):
+    import pyarrow as pa
+
+    kind = pa.int64() if any(isinstance(one, int) for one in values) else pa.string()
+    return schema.append(pa.field(name, kind))

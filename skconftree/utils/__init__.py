@@ -22,6 +22,7 @@ from ._codec import (
 from ._files import atomic_write
 from ._lock import reads_argument
 from ._markup import escape
+from ._sources import find_files, partition_values
 from ._warnings import warn
 
 __all__ = [
@@ -30,9 +31,11 @@ __all__ = [
     "atomic_write",
     "check_state_parts",
     "escape",
+    "find_files",
     "from_json",
     "is_missing",
     "merge_defaults",
+    "partition_values",
     "reads_argument",
     "to_json",
     "warn",

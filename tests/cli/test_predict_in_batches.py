@@ -148,7 +148,8 @@ def test_a_million_rows_need_little_memory(tmp_path, ending):
     fit = ["fit", str(tmp_path / "some.parquet"), "--target", "label"]
     rest = ["--folds", "2", "--baselines", "none", "--output", str(model)]
     assert main([*fit, *rest]) == 0
-    argv = ["predict", str(model), str(path), "--keep", "c3", "--output"]
+    keep = ["--keep", "c3"] if ending == "parquet" else []
+    argv = ["predict", str(model), str(path), *keep, "--output"]
     told = subprocess.run(
         [sys.executable, "-P", "-c", MEMORY, *argv, str(tmp_path / f"out.{ending}")],
         capture_output=True,

@@ -159,8 +159,11 @@ def test_values_and_labels_that_are_invalid(tmp_path):
     path = tmp_path / "rows.parquet"
     for words, other in (
         ("infinity", {"one": np.where(X[:, 0] > 2, np.inf, X[:, 0])}),
-        ("contains NaN", {"y": pa.array([None, *Y[1:]], pa.int64())}),
-        ("contains None", {"y": pa.array([None, *map(str, Y[1:])])}),
+        (
+            "'y' has 1 missing value in .*rows.parquet",
+            {"y": pa.array([None, *Y[1:]], pa.int64())},
+        ),
+        ("'y' has 1 missing value", {"y": pa.array([None, *map(str, Y[1:])])}),
         ("continuous", {"y": X[:, 0]}),
         ("Column 'two'.*date", {"two": pa.array(Y, pa.timestamp("s"))}),
         ("Column 'two'", {"two": pa.array([[1]] * 2000)}),
