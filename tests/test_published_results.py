@@ -233,7 +233,7 @@ def test_strategies_of_streams_have_the_stored_accuracy(strategy, study):
     for place in range(0, 10, 3):
         rows = (np.arange(10_000) + place * len(X) // 10) % len(X)
         run = clone(learner).run(X[rows], y[rows])
-        assert run.asked.mean() <= 0.2
+        assert run.queried.mean() <= 0.2
         found.append(100 * run.accuracy)
     row = {"stream": "electricity", "tree": "C-Tree", "strategy": f"``{strategy}``"}
     mean, error = stored("paper-c-active-values", "20 %", **row)

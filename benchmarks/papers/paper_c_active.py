@@ -111,7 +111,7 @@ def run(tree, strategy, budget, X, y, starred, seed):
     )
     done = learner.run(X, y)
     value = done.f1 if starred else done.accuracy
-    return value, learner.asked_share_, done.n_unpredicted
+    return value, learner.queried_share_, done.n_unpredicted
 
 
 def told(values, sign=""):

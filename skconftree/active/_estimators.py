@@ -1,4 +1,8 @@
-"""Capabilities of classifiers that query strategies and stopping rules require."""
+"""Capabilities of classifiers that query strategies and stopping rules require.
+
+The attribute `needs` of a strategy or rule has the names of the capabilities: methods,
+or the keys of `NEED_DESCRIPTIONS`.
+"""
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -15,7 +19,7 @@ NEED_DESCRIPTIONS = {
 
 
 def final_step(estimator):
-    """Final estimator of a pipeline, and a function for the steps before it."""
+    """Return the final estimator of a pipeline, and the transform of earlier steps."""
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         return estimator[-1], lambda X: estimator[:-1].transform(X)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -23,7 +27,7 @@ def final_step(estimator):
 
 
 def tags_of_wrapper(tags, estimator):
-    """Tags of a learner, which accepts the same input as its classifier."""
+    """Return the tags of a learner, which accepts the same input as its classifier."""
     inner = get_tags(estimator)
     tags.input_tags = inner.input_tags
     tags.classifier_tags.poor_score = inner.classifier_tags.poor_score
@@ -81,7 +85,10 @@ def warn_of_drift_detector(estimator):
 
 
 def check_capabilities(strategy, estimator, others):
-    """Raise ValueError if the classifier lacks a capability; `others` may work."""
+    """Raise ValueError if the classifier lacks a capability.
+
+    The message suggests those of the strategies `others`, by name, that can be used.
+    """
     lacks = _lacks(needs_of(strategy), estimator)
     if lacks:
         alternatives = [name for name in others if serves(others[name], estimator)]

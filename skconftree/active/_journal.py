@@ -1,4 +1,9 @@
-"""Journals of labels on disk, the labels they contain, and fingerprints of pools."""
+"""Journals of labels on disk, the labels they contain, and fingerprints of pools.
+
+A journal is a file of JSON lines. The first line, the head, identifies the pool and the
+settings. Each further line is a label, a skipped row, or the withdrawal of a label. An
+audit draws rows at random to estimate the error rate of the classifier.
+"""
 
 import contextlib
 import json
@@ -24,7 +29,7 @@ except ImportError:  # Windows, where a journal is not locked
 
 KIND = "skconftree labels"
 FORMAT = 1
-BARE_HEAD = {"journal": KIND, "format": FORMAT}
+MIN_HEAD = {"journal": KIND, "format": FORMAT}
 START = json.dumps({"journal": KIND})[:-1].encode()  # prefix of the first line
 
 
@@ -97,7 +102,7 @@ class Journal:
 
     def begin(self, head):
         """Write the first line of a journal that has none."""
-        self.append(BARE_HEAD | head)
+        self.append(MIN_HEAD | head)
         # otherwise a crash could lose the directory entry of the file
         sync_folder(os.path.dirname(os.path.abspath(self.path)))
         (self.head,), self.lines = self.lines, []
@@ -108,29 +113,30 @@ class Journal:
             content = file.read()
         if content and not content.startswith(START[: len(content)]):
             raise JournalError(f"{self.path} is not a journal of labels.")
-        *complete, torn = content.split(b"\n")
+        *complete, partial = content.split(b"\n")
         records, last = [], len(complete) - 1
         for index, line in enumerate(complete):
             try:
                 records.append(_record(line))
             except ValueError as error:
-                if index < last or torn or index == 0:
+                if index < last or partial or index == 0:
                     raise JournalError(
                         f"{self.path} is corrupt in line {index + 1}: {error}"
                     ) from None
-                torn = line
+                partial = line
         if records and records[0].get("format") != FORMAT:
             raise JournalError(
                 f"{self.path} has format {records[0].get('format')!r}, but this "
                 f"version of skconftree reads format {FORMAT}. Use the version that "
                 "wrote it."
             )
-        if records == [BARE_HEAD]:  # an earlier version replaced a torn line by it
-            torn, records = complete[0], []
+        # an earlier version replaced an incomplete head by this one
+        if records == [MIN_HEAD]:
+            partial, records = complete[0], []
         size = sum(len(line) + 1 for line in complete[: len(records)])
         if size < len(content):
             os.ftruncate(self._file, size)
-            shown = torn[:80].decode("utf-8", "replace")
+            shown = partial[:80].decode("utf-8", "replace")
             which, action = ("last", "dropped") if records else ("first", "replaced")
             self.note = (
                 f"The {which} line of {self.path} was incomplete, probably because a "
@@ -238,16 +244,16 @@ class Entry(NamedTuple):
     batch: int | None = None  # number of the query; None: second opinion, relabeling
     left: int = 0  # number of rows of the batch that follow
     guess: object = NO_LABEL  # prediction, if the row was drawn for an audit
-    again: bool = False
+    again: bool = False  # whether a second opinion on a labeled row was queried
 
     @property
     def is_answer(self):
-        """Whether the label was queried, which costs; False for corrections."""
+        """Whether the label was queried and counts for the budget; not if corrected."""
         return self.batch is not None or self.again
 
 
 class Ledger:
-    """Labels of a journal in order, without withdrawn ones.
+    """Labels of a journal in order, without labels that were withdrawn.
 
     If a row has several labels, the rule `resolve_by` selects one of them.
     """
@@ -306,15 +312,17 @@ class Ledger:
             elif entry.label is NO_LABEL:
                 opinions_of_row.clear()
             else:
-                own = [opinion for opinion in opinions_of_row if opinion[0] == entry.by]
-                if own:
-                    own[-1][1:] = entry.label, entry.line
+                earlier = [
+                    opinion for opinion in opinions_of_row if opinion[0] == entry.by
+                ]
+                if earlier:
+                    earlier[-1][1:] = entry.label, entry.line
                 else:
                     opinions_of_row.append([entry.by, entry.label, entry.line])
         return {row: of_row for row, of_row in opinions.items() if of_row}
 
-    def rule(self, opinions_of_row):
-        """Select an opinion of those of one row."""
+    def resolve(self, opinions_of_row):
+        """Select one of the opinions on a row by the rule `resolve_by`."""
         if self.resolve_by == "first":
             return opinions_of_row[0]
         candidates = opinions_of_row
@@ -333,28 +341,28 @@ class Ledger:
         opinions = self.opinions()
         queried = [entry for entry in self.entries if entry.batch is not None]
         last = {entry.row: entry for entry in queried}
-        out, number = [], None
+        batches, number = [], None
         for entry in queried:
             label = NO_LABEL
             if last[entry.row] is entry and entry.row in opinions:
-                label = self.rule(opinions[entry.row])[1]
+                label = self.resolve(opinions[entry.row])[1]
             if entry.batch != number:
-                out.append([])
+                batches.append([])
                 number = entry.batch
-            out[-1].append((entry, label))
-        return out
+            batches[-1].append((entry, label))
+        return batches
 
 
 def agreement(ledger):
     """Agreement of each pair of annotators, with Cohen's `kappa` or None."""
     pairs = {}
     for opinions_of_row in ledger.opinions().values():
-        for i, (who, label, _) in enumerate(opinions_of_row):
-            for other, another, _ in opinions_of_row[i + 1 :]:
-                key = (who, other)
-                if who != other and (other, who) in pairs:
-                    key, label, another = (other, who), another, label
-                pairs.setdefault(key, []).append((label, another))
+        for i, (first, label, _) in enumerate(opinions_of_row):
+            for second, other, _ in opinions_of_row[i + 1 :]:
+                key, labels = (first, second), (label, other)
+                if first != second and (second, first) in pairs:
+                    key, labels = (second, first), (other, label)
+                pairs.setdefault(key, []).append(labels)
     return [
         {
             "annotators": list(key),
@@ -373,10 +381,10 @@ def same_label(first, second):
 
 def _kappa(pairs):
     n = len(pairs)
-    ours, theirs = (
+    firsts, seconds = (
         Counter((type(pair[side]), pair[side]) for pair in pairs) for side in (0, 1)
     )
-    chance = sum(count * theirs[label] for label, count in ours.items()) / n**2
+    chance = sum(count * seconds[label] for label, count in firsts.items()) / n**2
     if chance == 1.0:
         return None
     return (sum(same_label(*pair) for pair in pairs) / n - chance) / (1.0 - chance)

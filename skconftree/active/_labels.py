@@ -13,7 +13,7 @@ from ..utils._codec import canonical
 
 
 class LabelCodes:
-    """Labels as indices into fixed sorted `classes`; None accepts any label."""
+    """Encodes labels as indices into sorted `classes`; None accepts any label."""
 
     def __init__(self, missing_label, classes=None):
         self.missing_label = missing_label
@@ -28,13 +28,16 @@ class LabelCodes:
             self.classes = unique_classes(classes)
 
     def read(self, y, name="y"):
-        """Mask of the rows with a label, and their labels; `name` is for errors."""
+        """Return a mask of the rows with a label, and their labels.
+
+        `name` is the name of the argument in error messages.
+        """
         if not hasattr(y, "__len__"):
             y = np.asarray(y)
         labels, known = split_labels(y, self.missing_label, name)
         if self.fixed:
             known_classes = self._class_indices()
-            unknown = [one for one in labels.tolist() if one not in known_classes]
+            unknown = [label for label in labels.tolist() if label not in known_classes]
             if unknown:
                 raise ValueError(
                     f"{name} contains the label {unknown[0]!r}, which is not one of "
@@ -51,8 +54,8 @@ class LabelCodes:
         codes = [indices.get(label, -1) for label in labels.tolist()]
         return None if -1 in codes else np.array(codes, dtype=np.intp)
 
-    def learned(self, *batches):
-        """Copy whose classes are those of the labels, unless classes are fixed."""
+    def with_classes_of(self, *batches):
+        """Return a copy with the classes of the labels, unless classes are fixed."""
         other = copy.copy(self)
         batches = [batch for batch in batches if len(batch)]
         kinds = {batch.dtype.kind == "U" for batch in batches}
@@ -66,20 +69,20 @@ class LabelCodes:
             )
         return other
 
-    def write(self, codes):
-        """Decode labels, with the missing label for code -1."""
+    def decode(self, codes):
+        """Return the labels of class indices, the missing label for -1."""
         is_integer = isinstance(self.missing_label, (int, np.integer))
         kind = np.int64 if is_integer and self.classes.dtype.kind in "iu" else object
-        out = np.full(len(codes), self.missing_label, dtype=kind)
+        labels = np.full(len(codes), self.missing_label, dtype=kind)
         known = codes >= 0
-        out[known] = self.classes[codes[known]]
-        return out
+        labels[known] = self.classes[codes[known]]
+        return labels
 
     def __getstate__(self):
-        return canonical(self.__dict__)
+        return canonical(self.__dict__)  # equal states have equal pickles
 
 
-CHUNK = 65536  # rows that are predicted or compared at once
+CHUNK = 65536  # rows that are predicted or compared at a time
 
 
 def take(X, rows):
@@ -91,12 +94,12 @@ def take(X, rows):
     return _safe_indexing(X, rows)
 
 
-def readable(X):
+def indexable_table(X):
     """Convert to a table with selectable rows, at least one row and one column."""
     if issparse(X):
         X = X if X.format in ("csr", "csc") else X.tocsr()
     elif not hasattr(X, "shape"):
-        texts = isinstance(X, list | tuple) and all(isinstance(one, str) for one in X)
+        texts = isinstance(X, list | tuple) and all(isinstance(text, str) for text in X)
         # as strings, each would use as much memory as the longest
         X = np.array(X, dtype=object) if texts else np.asarray(X)
     if not X.shape:

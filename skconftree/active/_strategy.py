@@ -20,8 +20,9 @@ FOR_TIES, FOR_ROWS, FOR_AUDIT, FOR_LEAVES = range(4)
 class SamplingStrategy(VersionedState, BaseEstimator):
     """Base class of query strategies.
 
-    A strategy scores the candidates of a pool; the rows with the largest scores are
-    queried. Strategies that select the rows of a batch jointly override `select`.
+    A strategy scores the candidates, which are the unlabeled rows of a pool; the rows
+    with the largest scores are queried. Strategies that select the rows of a batch
+    jointly override `select`.
 
     A custom strategy only needs to define `score`. It is passed as an object:
     ``ActiveLearner(estimator, strategy=MySampling())``.
@@ -183,17 +184,17 @@ def largest(scores, k, context):
 
 def tie_keys(indices, context):
     """Keys of `np.lexsort` that order candidates of equal score."""
-    chance = context.rng(FOR_TIES).random(len(context.candidates))[indices]
+    random = context.rng(FOR_TIES).random(len(context.candidates))[indices]
     if context.costs is not None:
-        return chance, context.costs[indices]
+        return random, context.costs[indices]
     if context.tie_break == "leaf" and context.estimator is not None:
         # leaves with many rows per label first
         leaves = context.leaf_ids[indices]
         labels = context.leaf_counts.sum(axis=1)
-        return chance, -(context.leaf_sizes / (labels + 1.0))[leaves]
+        return random, -(context.leaf_sizes / (labels + 1.0))[leaves]
     if context.tie_break == "density":
-        return chance, context.density[indices]
-    return (chance,)
+        return random, context.density[indices]
+    return (random,)
 
 
 class RandomSampling(SamplingStrategy):
@@ -314,7 +315,7 @@ MAX_LISTED = 20  # keys that a message lists
 
 
 def choices(labels, commands=()):
-    """Key of each label, and a dict from inputs to the index of the label they mean.
+    """Return a menu key for each label, and a dict from inputs to indices of labels.
 
     Keys are positions from 1 on, and labels can also be typed. If a label equals the
     position of another label, such as 1 among 0, 1 and 2, then keys are the labels, to

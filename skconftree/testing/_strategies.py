@@ -109,9 +109,9 @@ def _check_budget(strategy, estimator, share):
     """Check that labels are queried, and never more than the budget allows."""
     name = type(strategy).__name__
     X, y = make_drift_stream(N_ROWS)
-    # `asked`: for each row, whether its label was queried
+    # `queried`: for each row, whether its label was queried
     with assert_no_error(f"{name} must decide on the rows of a stream"):
-        is_queried = _learner(estimator, strategy, share).run(X, y).asked
+        is_queried = _learner(estimator, strategy, share).run(X, y).queried
     n_queried = np.cumsum(is_queried)
     exceeded = n_queried > share * np.arange(1, len(y) + 1)
     require(
@@ -132,7 +132,7 @@ def _check_row_by_row(strategy, estimator):
     with assert_no_error(
         f"{name} must decide row by row, and be pickled with its learner"
     ):
-        whole = _learner(estimator, strategy).run(X, y).asked
+        whole = _learner(estimator, strategy).run(X, y).queried
         steps, is_queried = _learner(estimator, strategy), []
         for i in range(len(y)):
             is_queried.append(bool(steps.query(X[i : i + 1])[0]))

@@ -163,7 +163,7 @@ def go_on(one):
         told += [rows, one.predict_proba(X)]
     elif isinstance(one, StreamActiveLearner):
         one.run(X[2::3], Y[2::3])
-        told += [one.n_asked_, one.predict_proba(X)]
+        told += [one.n_queried_, one.predict_proba(X)]
     return told
 
 
@@ -242,7 +242,7 @@ def test_a_file_of_skops_holds_each_strategy_of_a_stream(name):
     other = reads_again(one)
     for learner in (one, other):
         learner.run(X[2::3], Y[2::3])
-    assert one.n_asked_ == other.n_asked_
+    assert one.n_queried_ == other.n_queried_
     assert pickle.dumps(other) == pickle.dumps(one)
 
 

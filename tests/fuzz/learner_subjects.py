@@ -259,7 +259,7 @@ class StreamSubject(Subject):
         return Call("run", act, spoil, part)
 
     def check(self, one):
-        require(0 <= one.n_asked_ <= one.n_rows_seen_, "stream: labels asked for")
+        require(0 <= one.n_queried_ <= one.n_rows_seen_, "stream: labels asked for")
         require(one.n_drifts_ >= 0, "stream: drifts")
         if hasattr(one, "estimator_"):
             require(
@@ -274,7 +274,7 @@ class StreamSubject(Subject):
 
     def looks(self):
         return {
-            "properties": lambda one: (one.asked_share_, one.n_drifts_),
+            "properties": lambda one: (one.queried_share_, one.n_drifts_),
             "check": self.check,
         }
 

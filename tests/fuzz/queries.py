@@ -182,9 +182,9 @@ def query_a_stream(sequence):
         sequence, "stream: run", lambda: found.append(learner.run(X, y))
     ):
         return
-    asked = found[0].asked
+    asked = found[0].queried
     require(len(asked) == n == learner.n_rows_seen_, "stream: rows")
-    require(learner.n_asked_ == asked.sum(), "stream: labels asked for")
+    require(learner.n_queried_ == asked.sum(), "stream: labels asked for")
     if learner.strict_budget and learner.budget_estimate == "exact":
         spent = np.cumsum(asked) <= budget * np.arange(1, n + 1) + 1e-9
         require(spent.all(), "stream: more labels than the budget")

@@ -1,4 +1,9 @@
-"""Query strategies that test hypotheses: EC2 and generalized binary search."""
+"""Query strategies that test hypotheses: EC2 and generalized binary search.
+
+Hypotheses are the members of an ensemble that predict labels. Each has a weight and
+belongs to a group. A hypothesis is *alive* if it predicted all labels so far. *Stale*
+scores are those of an earlier query.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +33,11 @@ class Hypotheses:
     """Hypotheses of a classifier, or of the last step of a pipeline, and their groups.
 
     Groups are made by a `clusterer`; True: average linkage of squared distances, into
-    at most ``sqrt(h / 2)`` groups; False: the groups that the classifier returns.
-    Hypotheses without coordinates are compared by their predictions for `rows` of a
-    pool. Outcomes are indices into `classes`. `weights` are integers if they are
-    multiples of the smallest weight, otherwise they sum to 1. `groups` are numbered
-    from 0.
+    at most ``sqrt(h / 2)`` groups of h hypotheses; False: the groups that the
+    classifier returns. Hypotheses without coordinates are compared by their
+    predictions for `rows` of a pool. Outcomes are indices into `classes`. `weights` are
+    integers if they are multiples of the smallest weight, otherwise they sum to 1.
+    `groups` are numbered from 0.
     """
 
     def __init__(self, estimator, rows, clusterer=False):
@@ -40,15 +45,15 @@ class Hypotheses:
         self.name = type(final_step(estimator)[0]).__name__
         self.classes = estimator.classes_
         n = n_rows_of(rows)
-        some = np.linspace(0, n - 1, min(n, MAX_COMPARED_ROWS)).astype(np.intp)
-        _, weights, groups = self._call_hypotheses(take(rows, some[:1]))
+        sample = np.linspace(0, n - 1, min(n, MAX_COMPARED_ROWS)).astype(np.intp)
+        _, weights, groups = self._call_hypotheses(take(rows, sample[:1]))
         self._weights_and_groups = weights, groups
         self.weights = _as_integers(weights)
         self.groups = np.arange(len(weights))
         if groups is not None:
             self.groups = np.unique(groups, return_inverse=True)[1].astype(np.intp)
         if clusterer is not False:
-            self._cluster(clusterer, rows, some)
+            self._cluster(clusterer, rows, sample)
 
     def __len__(self):
         return len(self.weights)
@@ -133,14 +138,14 @@ class Hypotheses:
                 )
         return np.ascontiguousarray(outcomes, dtype=np.int16), weights, groups
 
-    def _cluster(self, clusterer, rows, some):
+    def _cluster(self, clusterer, rows, sample):
         # Copies of a hypothesis stay in one group: one of each is clustered.
         _, first = np.unique(self.groups, return_index=True)
         final, _ = final_step(self.estimator)
         if hasattr(final, "hypothesis_points"):
             points = np.asarray(final.hypothesis_points())[first]
         else:
-            predicted = self._predict(take(rows, some))[first]
+            predicted = self._predict(take(rows, sample))[first]
             points = np.eye(len(self.classes))[predicted].reshape(len(first), -1)
         max_groups = int(np.sqrt(len(self) / 2.0))
         if len(first) < 2:
@@ -208,7 +213,7 @@ class EC2Sampling(SamplingStrategy):
     r"""Query strategy that cuts edges between hypotheses (EC2).
 
     Equivalence class edge cutting queries the label that is expected to cut the most
-    edges. Hypotheses are those of the classifier: the planes of an
+    edges. Hypotheses are those of the classifier: the hyperplanes of an
     :class:`~skconftree.OASISClassifier`, drawn by their weights, or the trees of a
     :class:`~skconftree.ConfidenceForestClassifier`. An edge joins two hypotheses of
     different groups; a label removes all hypotheses that predicted another class, with
@@ -219,8 +224,8 @@ class EC2Sampling(SamplingStrategy):
 
     .. math:: S(x) = \sum_z \frac{A_z}{B} (|E| - E_z).
 
-    Three parameters give the eight variants of the thesis. :doc:`/guide/ec2` compares
-    their cost and benefit.
+    Three parameters give the eight variants of [2]_. :doc:`/guide/ec2` compares their
+    cost and benefit.
 
     Parameters
     ----------
@@ -318,9 +323,9 @@ class EC2Sampling(SamplingStrategy):
     costs: ArrayLike | None = None
 
     def score(self, context: Any) -> Floats:
-        costs = self._prices(context)
+        costs = self._candidate_costs(context)
         if self.pure:
-            scores = self._space(context).edges.scores(context.candidates)
+            scores = self._version_space(context).edges.scores(context.candidates)
         else:
             scores = _score_all(self._hypotheses(context), context)
         self.n_scored_ = len(scores)
@@ -328,7 +333,7 @@ class EC2Sampling(SamplingStrategy):
         return scores if context.costs is not None or costs is None else scores / costs
 
     def select(self, context: Any, k: int) -> tuple[Indices, Floats]:
-        costs = self._prices(context)
+        costs = self._candidate_costs(context)
         if self.lazy and not self.pure:
             chosen, scores = self._choose_likely(context, k, costs, _ties(context))
             if costs is not None:
@@ -338,11 +343,11 @@ class EC2Sampling(SamplingStrategy):
             chosen = largest(scores, k, context)
             scores = scores[chosen]
         if k and not scores[0] > 0.0:  # no label would cut an edge
-            chance = context.rng(FOR_ROWS)
-            chosen = chance.choice(len(context.candidates), k, replace=False)
+            rng = context.rng(FOR_ROWS)
+            chosen = rng.choice(len(context.candidates), k, replace=False)
         return chosen, scores
 
-    def _prices(self, context):
+    def _candidate_costs(self, context):
         # Costs of the candidates' labels, or None.
         validate_parameters(self)
         if context.costs is not None or self.costs is None:
@@ -357,7 +362,7 @@ class EC2Sampling(SamplingStrategy):
     def _key(self):
         return self, self.pure, self.clustered, id(self.clusterer), self.on_exhausted
 
-    def _space(self, context):
+    def _version_space(self, context):
         # Hypotheses that agree with all labels; cached, but independent of the cache.
         done, space = context.memory.get(self._key(), (None, None))
         if done is None:
@@ -395,13 +400,13 @@ class EC2Sampling(SamplingStrategy):
                 priority[part] /= costs[part]
             n += len(part)
             size *= 2
-            known = order[:n]
-            if n == len(candidates) or np.sort(priority[known])[-k] >= stale[order[n]]:
+            scored = order[:n]
+            if n == len(candidates) or np.sort(priority[scored])[-k] >= stale[order[n]]:
                 break
-        known = order[:n]
-        chosen = known[np.lexsort((ties[known], -priority[known]))[:k]]
+        scored = order[:n]
+        chosen = scored[np.lexsort((ties[scored], -priority[scored]))[:k]]
         new_scores = old_scores.copy()
-        new_scores[candidates[known]] = scores[known]
+        new_scores[candidates[scored]] = scores[scored]
         rows = candidates[chosen]
         predicted = hypotheses.outcomes(context.X, rows)
         context.memory[self._key()] = QueryRound(
@@ -450,7 +455,7 @@ class EC2Sampling(SamplingStrategy):
             Weights of the hypotheses that are alive.
         """
         if self.pure:
-            space = self._space(context)
+            space = self._version_space(context)
             hypotheses, alive = space.hypotheses, space.alive
             scores = space.edges.scores(context.candidates)
         else:
@@ -494,8 +499,8 @@ class GBSSampling(SamplingStrategy):
     The score is one minus the largest weight share of hypotheses that predict the same
     class; with two classes, the smaller of the two shares. For a classifier with
     ``query_score``, such as :class:`~skconftree.OASISClassifier`, the score is its
-    ``"gbs"``, which uses all planes with their weights; otherwise ``hypotheses`` are
-    used.
+    ``"gbs"``, which uses all hyperplanes with their weights; otherwise
+    ``hypotheses`` are used.
 
     See Also
     --------

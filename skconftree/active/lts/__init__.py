@@ -1,4 +1,4 @@
-"""Learning To Sample: selection of rows by expected error and diversity."""
+"""Learning To Sample (LTS): selection of rows by expected error and diversity."""
 
 from ._selection import lts_select
 

@@ -1,5 +1,7 @@
 """Second-order boosting on a growing set of labels, and the sampling model.
 
+The sampling model is a regression of the errors of the classifier.
+
 The boosters of scikit-learn do not support this. `HistGradientBoostingClassifier` bins
 rows again in a warm start, so that its older trees use the wrong bins.
 `GradientBoostingClassifier` selects splits by first derivatives, does not penalize leaf
@@ -39,8 +41,9 @@ class BoostedTrees:
         self.max_depth = max_depth
         self.l2_regularization = l2_regularization
         self.min_gain = min_gain
-        self.roots = np.empty(0, dtype=np.int32)
-        self.targets = np.empty(0, dtype=np.int32)
+        self.roots = np.empty(0, dtype=np.int32)  # root node of each tree
+        self.targets = np.empty(0, dtype=np.int32)  # class of each tree
+        # of each node; the right child follows the left one
         self.features = np.empty(0, dtype=np.int32)
         self.thresholds = np.empty(0)
         self.left = np.empty(0, dtype=np.int32)
@@ -52,13 +55,13 @@ class BoostedTrees:
         return len(self.roots)
 
     def __getstate__(self):
-        return canonical(vars(self))
+        return canonical(vars(self))  # equal states have equal pickles
 
     def renumbered(self, new_codes):
-        """The same trees with `new_codes` of the classes."""
-        out = copy(self)
-        out.targets = new_codes[self.targets]
-        return out
+        """Return a copy with `new_codes` of the classes."""
+        renumbered = copy(self)
+        renumbered.targets = new_codes[self.targets]
+        return renumbered
 
     def scores(self, X, n_classes, first=0):
         """Sum the values of the trees from `first` on, for each row and class."""
@@ -115,19 +118,19 @@ class BoostedTrees:
         self.values = np.append(self.values, values)
 
     def _grow(self, columns, order, gradient, curvature):
-        # Nodes (feature, threshold, left child, value), breadth first.
-        nodes, waiting = [None], [(0, order, 0)]
+        # Returns nodes (feature, threshold, left child, value), breadth first.
+        nodes, queue = [None], [(0, order, 0)]
         goes_left = np.empty(columns.shape[1], dtype=bool)
-        while waiting:
-            node, order, depth = waiting.pop(0)
+        while queue:
+            node, order, depth = queue.pop(0)
             rows = order[0]
             split = None
             if depth < self.max_depth:
                 split = self._best_split(columns, order, gradient, curvature)
             if split is None:
                 total = gradient[rows].sum()
-                mass = curvature[rows].sum() + self.l2_regularization
-                nodes[node] = (-1, 0.0, 0, -self.learning_rate * total / mass)
+                denominator = curvature[rows].sum() + self.l2_regularization
+                nodes[node] = (-1, 0.0, 0, -self.learning_rate * total / denominator)
                 continue
             feature, threshold = split
             goes_left[rows] = columns[feature, rows] <= threshold
@@ -137,7 +140,7 @@ class BoostedTrees:
             nodes[node] = (feature, threshold, len(nodes), 0.0)
             for child in (order[side], order[~side]):
                 child = child.reshape(len(order), -1)
-                waiting.append((len(nodes), child, depth + 1))
+                queue.append((len(nodes), child, depth + 1))
                 nodes.append(None)
         return nodes
 

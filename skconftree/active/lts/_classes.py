@@ -1,4 +1,8 @@
-"""`LearningToSampleClassifier`."""
+"""`LearningToSampleClassifier`: gradient boosting that selects its training labels.
+
+Updates are atomic, see `Transactional`: `fit` changes a shadow copy, whose attributes
+replace those of the classifier at the end.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ from ._boosting import (
 from ._selection import choose, find_groups
 
 
-@suggests_parameters()
+@suggests_parameters()  # in the error for an unknown parameter
 @dataclass(eq=False, repr=False)
 class LearningToSampleClassifier(
     Transactional, DocLinkMixin, ClassifierMixin, VersionedState, BaseEstimator
@@ -351,9 +355,9 @@ class _Run:
 
     def __init__(self, model, X, groups, rng):
         self.model, self.X, self.groups, self.rng = model, X, groups, rng
-        self.open = np.ones(len(X), dtype=bool)  # may be queried
+        self.is_candidate = np.ones(len(X), dtype=bool)  # rows that may be queried
         self.classes = []
-        self.coder = LabelCodes(None)  # validates labels and sorts the classes
+        self.label_codes = LabelCodes(None)  # validates labels and sorts the classes
         self.labels = []  # one array per round
         self.rows = np.empty(0, dtype=np.intp)
         self.codes = np.empty(0, dtype=np.intp)
@@ -373,8 +377,8 @@ class _Run:
         )
 
     def query(self, size, oracle):
-        # Query labels; returns the changes of attributes, which `learn` applies.
-        candidates = np.flatnonzero(self.open)
+        # Queries labels; returns the changes of attributes, which `learn` applies.
+        candidates = np.flatnonzero(self.is_candidate)
         size = min(size, len(candidates))
         alpha = self.model.alpha if self.n_rounds else np.inf
         scores = np.zeros(len(candidates))
@@ -383,27 +387,29 @@ class _Run:
             scores = predict_errors(self.sampler, self.X, candidates)
         chosen, _ = choose(scores, self.groups[candidates], size, alpha, self.rng)
         queried_rows = candidates[chosen]
-        known, labels = self.coder.read(oracle(queried_rows), "The oracle's answer")
+        known, labels = self.label_codes.read(
+            oracle(queried_rows), "The oracle's answer"
+        )
         if len(known) != size:
             raise ValueError(
                 f"The oracle must return a label for each of {size} rows. Got "
                 f"{len(known)}."
             )
-        open_ = self.open.copy()
-        open_[queried_rows] = False
+        is_candidate = self.is_candidate.copy()
+        is_candidate[queried_rows] = False
         skipped = np.append(self.skipped, queried_rows[~known])
-        update = {"open": open_, "skipped": skipped}
+        update = {"is_candidate": is_candidate, "skipped": skipped}
         if len(labels):
-            update |= self._coded(queried_rows[known], labels)
+            update |= self._encoded(queried_rows[known], labels)
         return update
 
-    def _coded(self, queried_rows, labels):
+    def _encoded(self, queried_rows, labels):
         classes = list(dict.fromkeys([*self.classes, *labels.tolist()]))
         numbers = {label: i for i, label in enumerate(classes)}
         codes = np.array([numbers[label] for label in labels.tolist()], dtype=np.intp)
         folds = assign_folds(codes, self.codes, self.rng)
         return {
-            "coder": self.coder.learned(*self.labels, labels),
+            "label_codes": self.label_codes.with_classes_of(*self.labels, labels),
             "labels": [*self.labels, labels],
             "classes": classes,
             "folds": np.append(self.folds, folds),
@@ -446,7 +452,7 @@ class _Run:
         model = self.model
         if not len(self.rows):
             raise ValueError("The oracle returned no label. At least one is needed.")
-        model.classes_ = self.coder.classes
+        model.classes_ = self.label_codes.classes
         order = {label: i for i, label in enumerate(model.classes_.tolist())}
         new_codes = np.array([order[label] for label in self.classes], dtype=np.int32)
         # `renumbered` permutes the classes in a copy, so that an interrupted call can

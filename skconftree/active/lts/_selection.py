@@ -1,4 +1,8 @@
-"""Selection of rows by Learning To Sample: groups, scores and diversity."""
+"""Selection of rows by Learning To Sample (LTS): groups, scores and diversity.
+
+The sampling model is a regression of the errors of the classifier. Random draws for
+selected rows have the key FOR_ROWS.
+"""
 
 from __future__ import annotations
 
@@ -176,15 +180,15 @@ def choose(scores, codes, k, alpha, rng):
     rows = np.concatenate(parts)
     rows = rows[np.lexsort((-scores[rows], codes[rows]))]
     begins = np.flatnonzero(np.diff(codes[rows], prepend=-1))
-    taken = np.arange(len(rows)) - np.repeat(begins, np.diff([*begins, len(rows)]))
+    n_before = np.arange(len(rows)) - np.repeat(begins, np.diff([*begins, len(rows)]))
     objective = scores[rows]
-    chance = rng.random_sample(len(rows))
+    ties = rng.random_sample(len(rows))
     if alpha == np.inf:
-        first = np.lexsort((chance, -objective, taken))[:k]
+        selected = np.lexsort((ties, -objective, n_before))[:k]
     else:
-        objective = objective + alpha * (np.sqrt(taken + 1.0) - np.sqrt(taken))
-        first = np.lexsort((chance, -objective))[:k]
-    return rows[first], objective[first]
+        objective = objective + alpha * (np.sqrt(n_before + 1.0) - np.sqrt(n_before))
+        selected = np.lexsort((ties, -objective))[:k]
+    return rows[selected], objective[selected]
 
 
 @dataclass(eq=False, repr=False)
@@ -317,9 +321,9 @@ def _held_out_proba(context, labeled, codes, rng):
     return out
 
 
-def _fill(out, places, model, context, rows):
+def _fill(out, indices, model, context, rows):
     if len(rows):
         known = np.searchsorted(context.classes, model.classes_)
-        out[np.arange(len(out))[places][:, None], known] = model.predict_proba(
+        out[np.arange(len(out))[indices][:, None], known] = model.predict_proba(
             context.take(rows)
         )

@@ -62,8 +62,8 @@ class QueryContext:
     strategy : SamplingStrategy
         Query strategy of the learner.
     audit : tuple of int
-        Number of wrong predictions among the rows drawn for an audit, and number of
-        these rows.
+        Number of wrong predictions among the rows of an audit, which are drawn at
+        random to estimate the error rate, and number of these rows.
     index : RowIndex or None
         Index of the leaves of the candidates in a single tree; None if the tree has no
         such index.
@@ -117,7 +117,7 @@ class QueryContext:
         self.answers = []
         self._model_after = None
         self._chosen = ()  # rows of a batch that count as labeled for distances
-        self.follows_labels = False  # whether a density of unlabeled rows was asked for
+        self.follows_labels = False  # whether a density of unlabeled rows was requested
         self.tie_break = "random"
         self._key = key
 
@@ -211,12 +211,12 @@ class QueryContext:
         # transform rows once, as the steps before a tree take longer than the tree
         leaves = []
 
-        def ask(X):
+        def predict_and_apply(X):
             X = transform(X)
             leaves.append(final.apply(X))
             return final.predict_proba(X)
 
-        proba = in_chunks(self.X, self.candidates, ask)
+        proba = in_chunks(self.X, self.candidates, predict_and_apply)
         vars(self)["leaf_ids"] = np.concatenate(leaves).astype(np.intp)
         return proba
 
@@ -229,16 +229,16 @@ class QueryContext:
 
         def count(X):
             X = transform(X)
-            out = np.zeros((X.shape[0], len(classes)))
-            rows = np.arange(len(out))
+            result = np.zeros((X.shape[0], len(classes)))
+            rows = np.arange(len(result))
             for member in members:
                 voted = member.predict(X)
                 if np.array_equal(member.classes_, final.classes_):
                     index = np.searchsorted(final.classes_, voted)
                 else:  # scikit-learn's forests train their trees on class numbers
                     index = voted.astype(np.intp)
-                out[rows, index] += 1.0
-            return out / len(members)
+                result[rows, index] += 1.0
+            return result / len(members)
 
         return in_chunks(self.X, self.candidates, count)
 
@@ -273,12 +273,12 @@ class QueryContext:
         counts = getattr(final.tree_, "counts", None)
         if counts is not None:
             return np.asarray(counts)
-        out = np.zeros((final.tree_.node_count, self.n_classes))
+        result = np.zeros((final.tree_.node_count, self.n_classes))
         if not self.n_labeled:
-            return out
+            return result
         leaves = self._leaves_of(self.labeled)
-        np.add.at(out, (leaves, self.codes[self.labeled]), 1.0)
-        return out
+        np.add.at(result, (leaves, self.codes[self.labeled]), 1.0)
+        return result
 
     @cached_property
     def leaf_sizes(self):
@@ -340,11 +340,11 @@ class QueryContext:
         QueryContext
             The copy.
         """
-        out = copy(self)
-        out._chosen = *self._chosen, self.candidates[place]
+        result = copy(self)
+        result._chosen = *self._chosen, self.candidates[place]
         new = self.squared_distances(self.candidates[place])
-        vars(out)["dist_to_labeled"] = np.minimum(self.dist_to_labeled, new)
-        return out
+        vars(result)["dist_to_labeled"] = np.minimum(self.dist_to_labeled, new)
+        return result
 
     @property
     def points(self) -> NDArray[Any]:
@@ -386,7 +386,7 @@ MAX_EXACT_ROWS = 20000  # maximum pool size for exact neighbor search
 N_SAMPLED_ROWS = 5000  # reference rows of larger pools
 N_DIMENSIONS = 16  # of the coordinates of sparse rows
 CELLS = 1 << 24  # distances that are computed at once
-LARGE = np.float32(1e18)  # differences of larger values could overflow
+LARGE_VALUE = np.float32(1e18)  # differences of larger values could overflow
 MAX_INDICATORS = 30  # categories of a column that become coordinates
 MIN_MEAN_TOKENS = 3  # average number of words in a text column
 
@@ -424,11 +424,11 @@ class Embedding:
     def squared_distances(self, row, rows=None):
         """Squared distances of `rows` (None: all) to one row."""
         points = self.points if rows is None else self.points[rows]
-        out = np.zeros(len(points), dtype=np.float32)
+        result = np.zeros(len(points), dtype=np.float32)
         for j in range(points.shape[1]):
             difference = points[:, j] - self.points[row, j]
-            out += difference * difference
-        return out
+            result += difference * difference
+        return result
 
     def nearest_labeled(self, labeled):
         """Squared distance of each row to the nearest labeled row.
@@ -463,29 +463,29 @@ class Embedding:
         return self._density[k]
 
     def _density_of_unlabeled(self, k, labeled, chosen):
-        taken = np.concatenate([labeled, chosen]).astype(np.intp)
-        is_free = np.ones(len(self.points), dtype=bool)
-        is_free[taken] = False
-        rows = np.flatnonzero(is_free)
+        excluded = np.concatenate([labeled, chosen]).astype(np.intp)
+        is_unlabeled = np.ones(len(self.points), dtype=bool)
+        is_unlabeled[excluded] = False
+        rows = np.flatnonzero(is_unlabeled)
         # of an earlier row of the batch, or of an earlier query
         for key in ((k, True), (k, False))[not len(chosen) :]:
             known, nearest, squared = self._unlabeled.get(key, ([0], None, None))
             # False if labels were withdrawn, or there are fewer rows than neighbors
-            if nearest is not None and len(rows) > k and not is_free[known].any():
-                is_new = ~is_free
+            if nearest is not None and len(rows) > k and not is_unlabeled[known].any():
+                is_new = ~is_unlabeled
                 is_new[known] = False
                 rows = rows[is_new[nearest[rows]].any(axis=1)]
                 break
         else:
             width = max(min(k + 1, len(self._reference)), 2)
-            nearest = np.zeros((len(is_free), width), dtype=np.int32)
+            nearest = np.zeros((len(is_unlabeled), width), dtype=np.int32)
             squared = np.zeros(nearest.shape, dtype=np.float32)
         if len(rows):
-            found = self._nearest_among(is_free, rows, k)
-            width = found[0].shape[1]
+            nearest_rows = self._nearest_among(is_unlabeled, rows, k)
+            width = nearest_rows[0].shape[1]
             nearest, squared = nearest[:, :width].copy(), squared[:, :width].copy()
-            nearest[rows], squared[rows] = found
-        self._unlabeled[k, bool(len(chosen))] = taken, nearest, squared
+            nearest[rows], squared[rows] = nearest_rows
+        self._unlabeled[k, bool(len(chosen))] = excluded, nearest, squared
         return squared[:, 1:].mean(axis=1)
 
     @cached_property
@@ -513,7 +513,7 @@ class Embedding:
             nearest = np.repeat(rows[:, None], 2, axis=1)
             return nearest, np.zeros(nearest.shape, dtype=np.float32)
         if self.neighbors is not None:
-            return self._searched(is_allowed, rows, k)
+            return self._search_until_enough(is_allowed, rows, k)
         points = self.points[reference]
         lengths = np.einsum("ij,ij->i", points, points)
         nearest = np.empty((len(rows), k + 1), dtype=np.int32)
@@ -528,31 +528,35 @@ class Embedding:
             if len(row) > nearest[part].size:  # several are equal to the last one
                 column = column[np.lexsort((ranked[row, column], row))]
             first = np.searchsorted(row, np.arange(len(block)))
-            found = reference[column[first[:, None] + np.arange(k + 1)]]
+            nearest_rows = reference[column[first[:, None] + np.arange(k + 1)]]
             # exactly, so that distances do not depend on the rows of the block
-            difference = self.points[found] - block[:, None]
+            difference = self.points[nearest_rows] - block[:, None]
             squared[part] = np.einsum("ijk,ijk->ij", difference, difference)
-            nearest[part] = found
+            nearest[part] = nearest_rows
         squared.sort(axis=1)
         return nearest, squared
 
-    def _searched(self, is_allowed, rows, k):
-        # Ask for more neighbors until enough are allowed.
+    def _search_until_enough(self, is_allowed, rows, k):
+        # Requests more neighbors until enough of them are allowed.
         nearest = np.empty((len(rows), k + 1), dtype=np.int32)
         squared = np.empty(nearest.shape, dtype=np.float32)
-        left, asked = np.arange(len(rows)), k + 1
+        left, n_requested = np.arange(len(rows)), k + 1
         while len(left):
-            distances, found = map(
+            distances, nearest_rows = map(
                 np.asarray,
-                self._search.kneighbors(self.points[rows[left]], n_neighbors=asked),
+                self._search.kneighbors(
+                    self.points[rows[left]], n_neighbors=n_requested
+                ),
             )
-            allowed = is_allowed[found]
-            enough = (allowed.sum(axis=1) > k) | (asked == len(self.points))
+            allowed = is_allowed[nearest_rows]
+            enough = (allowed.sum(axis=1) > k) | (n_requested == len(self.points))
             first = np.argsort(~allowed[enough], axis=1, kind="stable")[:, : k + 1]
-            nearest[left[enough]] = np.take_along_axis(found[enough], first, axis=1)
+            nearest[left[enough]] = np.take_along_axis(
+                nearest_rows[enough], first, axis=1
+            )
             distances = np.take_along_axis(distances[enough], first, axis=1)
             squared[left[enough]] = distances * distances
-            left, asked = left[~enough], min(2 * asked, len(self.points))
+            left, n_requested = left[~enough], min(2 * n_requested, len(self.points))
         return nearest, squared
 
 
@@ -562,7 +566,9 @@ def _coordinates(X):
 
         X = X.tocsr()
         largest = abs(X).max() if X.nnz else 0.0
-        if LARGE < largest < np.inf:  # one scale for all columns, as zeros stay zeros
+        if (
+            LARGE_VALUE < largest < np.inf
+        ):  # one scale for all columns, as zeros stay zeros
             X = X / largest
         size = min(N_DIMENSIONS, X.shape[1] - 1)
         if size < 1:
@@ -581,11 +587,11 @@ def _coordinates(X):
     numbers, categorical_texts, parts = [], [], []
     for column in columns:
         try:
-            numbers.append(_narrow(column))
+            numbers.append(_as_float32(column))
         except (TypeError, ValueError):
-            texts = [str(one) for one in column]
+            texts = [str(value) for value in column]
             # texts have many words and many distinct values
-            n_tokens = sum(len(one.split()) for one in texts)
+            n_tokens = sum(len(text.split()) for text in texts)
             if (
                 n_tokens >= MIN_MEAN_TOKENS * len(texts)
                 and len(set(texts)) > MAX_INDICATORS
@@ -607,7 +613,7 @@ def _coordinates(X):
 def _of_texts(texts):
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    texts = [one if isinstance(one, str) else "" for one in texts]
+    texts = [text if isinstance(text, str) else "" for text in texts]
     try:
         return _coordinates(TfidfVectorizer(dtype=np.float32).fit_transform(texts))
     except ValueError:  # empty vocabulary
@@ -621,17 +627,17 @@ def _column(X, j):
     return np.asarray(column)
 
 
-def _narrow(X):
+def _as_float32(X):
     with np.errstate(over="ignore"):  # overflow gives infinite values
         return np.array(X, dtype=np.float32)
 
 
 def _standardized(X):
-    X = _narrow(X)
+    X = _as_float32(X)
     X[~np.isfinite(X)] = np.nan
     X[:, np.isnan(X).all(axis=0)] = 0.0  # columns without a mean
     largest = np.maximum(np.nanmax(X, axis=0), -np.nanmin(X, axis=0))
-    X[:, largest > LARGE] /= LARGE
+    X[:, largest > LARGE_VALUE] /= LARGE_VALUE
     with np.errstate(all="ignore"):  # overflowing sums and deviations near 0
         scaled = StandardScaler(copy=False).fit_transform(X)
     return np.nan_to_num(scaled, copy=False, nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,7 +1,7 @@
 """Query strategies for a single tree: they select a leaf, then a row in it.
 
 All rows of a leaf have the same score, so that these strategies score leaves and draw
-rows within them.
+rows within them. The *worth* of a leaf is its score.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class LeafSampling(SamplingStrategy):
 
     def select_rows(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
         # A subclass may override `select`.
-        own = type(self).select is not LeafSampling.select
-        if own or context.costs is not None:
+        is_overridden = type(self).select is not LeafSampling.select
+        if is_overridden or context.costs is not None:
             return super().select_rows(context, k)
         return self._chosen(context, k)
 
@@ -172,13 +172,14 @@ class LeafSampling(SamplingStrategy):
 
 
 def _occupied(context):
+    # Leaves with candidates, and their numbers of candidates.
     leaves = np.flatnonzero(context.leaf_sizes)
     return leaves, context.leaf_sizes[leaves]
 
 
 @dataclass(eq=False, repr=False)
 class LeafRiskSampling(LeafSampling):
-    """Query strategy by upper credible limits of the risk of leaves (BOCT-AL).
+    """Query strategy by upper credible limits of the risk of leaves (BOCT-AL in [1]_).
 
     The risk of a leaf is its error probability times its number of rows; its excess
     risk is the part that the best prediction would avoid. The score is the upper limit
@@ -274,7 +275,9 @@ def _with_two_classes(counts):
 
 
 class LeafEntropySampling(LeafSampling):
-    """Query strategy by the entropy of leaves times their share of the pool (CT-AL).
+    """Query strategy by the entropy of leaves times their share of the pool.
+
+    This is the strategy CT-AL of [1]_.
 
     Within a leaf, the row that is farthest from labeled rows is queried first.
 
@@ -301,8 +304,8 @@ class LeafEntropySampling(LeafSampling):
 
     def _ordered(self, inside, context):
         leaf = int(context.leaf_ids[inside[0]])
-        chance = context.rng(FOR_LEAVES + leaf).permutation(len(inside))
-        return inside[np.lexsort((chance, -context.dist_to_labeled[inside]))]
+        ties = context.rng(FOR_LEAVES + leaf).permutation(len(inside))
+        return inside[np.lexsort((ties, -context.dist_to_labeled[inside]))]
 
 
 class ExpectedErrorSampling(LeafSampling):

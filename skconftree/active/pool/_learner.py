@@ -1,4 +1,9 @@
-"""`ActiveLearner`: active learning from a pool."""
+"""`ActiveLearner`: active learning from a pool.
+
+Updates are atomic, see `Transactional`: methods decorated by `reads_settled` first
+complete or revert an interrupted update. An *audit* draws rows at random to estimate
+the error rate.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,7 @@ from .._estimators import (
     tags_of_wrapper,
     warn_of_drift_detector,
 )
-from .._labels import LabelCodes, n_rows_of, readable
+from .._labels import LabelCodes, indexable_table, n_rows_of
 from .._registry import STRATEGIES, resolve_strategy
 from .._strategy import TIES
 from .._transaction import reads_settled
@@ -72,7 +77,7 @@ class ReportingMixin:
     def y_(self) -> NDArray[Any]:
         """Labels of the pool's rows."""
         check_is_fitted(self, "_codes")
-        return self._coder.write(self._codes)
+        return self._coder.decode(self._codes)
 
     @property
     @reads_settled
@@ -86,12 +91,12 @@ class ReportingMixin:
     def history_(self) -> list[Answer]:
         """Labels that were taught, in order."""
         check_is_fitted(self, "_codes")
-        out = []
+        history = []
         for batch in self._answers:
             weight = np.ones(len(batch.rows)) if batch.weight is None else batch.weight
             pairs = zip(batch.pairs(self.missing_label), weight.tolist(), strict=True)
-            out += [Answer(*pair, w) for pair, w in pairs]
-        return out
+            history += [Answer(*pair, w) for pair, w in pairs]
+        return history
 
     @property
     @reads_settled
@@ -158,9 +163,9 @@ class ReportingMixin:
         class_codes = self._coder.encode(np.asarray(seen))
         if class_codes is None:  # a prefit model has other classes
             return proba
-        out = np.zeros((len(proba), len(self.classes_)))
-        out[:, class_codes] = proba
-        return out
+        expanded = np.zeros((len(proba), len(self.classes_)))
+        expanded[:, class_codes] = proba
+        return expanded
 
     @available_if(_estimator_has("decision_function"))
     @reads_settled
@@ -264,7 +269,7 @@ MUTABLE = ("_codes", "_skipped", "_order", "_weights", "_answers", "_pool")
 CACHES = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
 
 
-@suggests_parameters()
+@suggests_parameters()  # in the error for an unknown parameter
 @dataclass(eq=False, repr=False)
 class ActiveLearner(
     QueryMixin,
@@ -345,8 +350,8 @@ class ActiveLearner(
     history_ : list of Answer
         Labels that were taught since `fit`, in order.
     audit_ : tuple of int
-        Number of wrong predictions for the rows that `run` drew for an audit, and
-        number of these rows.
+        Number of wrong predictions for the rows that `run` drew at random to estimate
+        the error rate (audit), and number of these rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -433,7 +438,7 @@ class ActiveLearner(
 
     def _begin(self, X, y):
         self._check_parameters()
-        X = readable(X)
+        X = indexable_table(X)
         validate_data(self, X, skip_check_array=True)
         n = n_rows_of(X)
         if y is None:
@@ -539,11 +544,11 @@ class ActiveLearner(
             )
         if len(np.unique(rows)) != len(rows):
             raise ValueError(f"rows must not contain duplicates. Got {rows}.")
-        again = self._codes[rows] >= 0
-        if again.any():
+        is_labeled = self._codes[rows] >= 0
+        if is_labeled.any():
             raise ValueError(
-                f"Row {rows[again][0]} is already labeled. Call undo() to withdraw the "
-                "label."
+                f"Row {rows[is_labeled][0]} is already labeled. Call undo() to "
+                "withdraw the label."
             )
         known, new_labels = self._coder.read([labels] if scalar else labels, "labels")
         if len(known) != len(rows):
@@ -593,6 +598,7 @@ class ActiveLearner(
         state |= {name: copy.copy(state[name]) for name in MUTABLE if name in state}
         if self.refit is False and hasattr(self, "estimator_"):
             state["estimator_"] = copy.deepcopy(self.estimator_)
+        # equal states have equal pickles
         return canonical({k: v for k, v in state.items() if k not in CACHES})
 
     def __sklearn_is_fitted__(self):
@@ -651,7 +657,7 @@ def query_once(
     >>> for _ in range(10):
     ...     rows = query_once("margin", GaussianNB(), X, y, 2, random_state=0)
     ...     y[rows] = labels[rows]
-    >>> int(sum(one is not None for one in y))
+    >>> int(sum(label is not None for label in y))
     20
     """
     try:

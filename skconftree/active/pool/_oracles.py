@@ -125,19 +125,19 @@ class ConsoleOracle(BaseEstimator):
         # the key of each class in the menu; the index of the class that an input means
         keys, meanings = choices(self.classes, ("s", "q"))
         menu = "  ".join(menu_entries(keys, self.classes))
-        out = []
+        answers = []
         for i, row_index in enumerate(rows):
             row = X.iloc[i] if frame else X[i]
             text = show(row)
             space = "\n" if "\n" in text else " "
             print(f"\nRow {row_index}:{space}{text}\n{menu}  [s] skip  [q] quit")
             try:
-                out.append(self._ask(keys, meanings))
+                answers.append(self._read_answer(keys, meanings))
             except EOFError:
-                raise QueriesEnded(_object_array(out)) from None
-        return _object_array(out)
+                raise QueriesEnded(_object_array(answers)) from None
+        return _object_array(answers)
 
-    def _ask(self, keys, meanings):
+    def _read_answer(self, keys, meanings):
         while True:
             key = input("> ").strip()
             if key in meanings:
@@ -155,6 +155,6 @@ def _row_text(row):
 
 
 def _object_array(answers):
-    out = np.empty(len(answers), dtype=object)
-    out[:] = answers
-    return out
+    array = np.empty(len(answers), dtype=object)
+    array[:] = answers
+    return array

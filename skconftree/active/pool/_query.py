@@ -1,4 +1,9 @@
-"""Queries of an active learner."""
+"""Queries of an active learner.
+
+An *audit* is a query of random rows, whose labels are compared with predictions before
+they are learned. `_settle` completes or reverts an interrupted update. The attributes
+`_index`, `_kept`, `_forest` and `_memory` are caches.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ from .._strategy import FOR_AUDIT
 from .._transaction import reads_settled
 from ._context import QueryContext
 from ._oracles import QueriesEnded
-from ._recorded import Recorded
+from ._recorded import RecordedLearner
 from ._stopping import largest_share, read_rules
 from ._strategies import tie_break_for
 
@@ -148,8 +153,8 @@ class QueryMixin:
         context.grows = self.refit is False
         context.costs = None if costs_array is None else costs_array[context.candidates]
         # creating an index for a single query would not save time
-        keeps = self.refit is False or "leaves" in self._strategy.needs
-        if not skipped and "leaves" in needs and keeps:
+        uses_index = self.refit is False or "leaves" in self._strategy.needs
+        if not skipped and "leaves" in needs and uses_index:
             context.index = self._row_index(estimator)
             if context.index is not None:
                 context.kept = self._kept
@@ -268,13 +273,13 @@ class QueryMixin:
             self._run_saved(oracle, budget, rules, save)
             return self
         audit_share = largest_share(rules)
-        n_open = int((self._codes < 0).sum())
-        if budget is not None and budget > n_open:
+        n_unlabeled = int((self._codes < 0).sum())
+        if budget is not None and budget > n_unlabeled:
             warn(
-                f"budget={budget} exceeds the number of unlabeled rows, {n_open}. The "
-                "run ends when all of them are labeled."
+                f"budget={budget} exceeds the number of unlabeled rows, {n_unlabeled}. "
+                "The run ends when all of them are labeled."
             )
-        left = n_open if budget is None else min(int(budget), n_open)
+        left = n_unlabeled if budget is None else min(int(budget), n_unlabeled)
         queried = np.zeros(self._pool.n_rows, dtype=bool)
         while left > 0 and not (rules and self._reached(rules)):
             k = min(self.batch_size, left)
@@ -302,26 +307,26 @@ class QueryMixin:
             return end.answers, True
 
     def _run_saved(self, oracle, budget, rules, path):
-        with Recorded(self, path, rules) as record:
+        with RecordedLearner(self, path, rules) as record:
             while budget is None or record.ledger.n_answers < budget:
-                if rules and record.between and self._reached(rules):
+                if rules and record.is_query_complete and self._reached(rules):
                     break
-                queried = record.ask()
+                queried = record.next_row()
                 if queried is None:
                     break
                 labels, ended = self._query_oracle(oracle, np.array([queried.row]))
                 if len(labels):
-                    record.answer(queried, labels[0])
+                    record.add_label(queried, labels[0])
                 if ended:
                     break
             record.finish()
 
     @learns
-    def _take_answers(self, rows, labels, judge):
+    def _take_answers(self, rows, labels, is_audit):
         # Learn the labels of a query; returns their number, without skipped rows.
         self._settle()
         batch = self._read_batch(rows, labels, None)
-        if judge:
+        if is_audit:
             X = take(self._pool.X, batch.rows[batch.known])
             wrong = self._fitted(X).predict(X) != batch.labels
             batch = batch._replace(n_wrong=int(wrong.sum()))
@@ -333,8 +338,8 @@ class QueryMixin:
         # Random rows for an audit, in a share of the queries, if there is a model.
         if self._model() is None:
             return None
-        chance = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
+        rng = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
         candidates = np.flatnonzero((self._codes < 0) & ~self._skipped)
-        if chance.random() >= audit_share or not len(candidates):
+        if rng.random() >= audit_share or not len(candidates):
             return None
-        return chance.choice(candidates, min(k, len(candidates)), replace=False)
+        return rng.choice(candidates, min(k, len(candidates)), replace=False)

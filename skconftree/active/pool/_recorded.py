@@ -1,4 +1,9 @@
-"""Active learner whose labels are written to a journal before they are learned."""
+"""Active learner whose labels are written to a journal before they are learned.
+
+A *second opinion* is a further label of a row, by preference from another annotator. An
+*audit* is a query of random rows, whose predictions (`guess`) are compared with their
+labels. A `Ledger` has the labels of a journal.
+"""
 
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -119,7 +124,7 @@ MIN_LABELS_BETWEEN = 5  # before an annotator is queried again for the same row
 
 
 class QueriedRow(NamedTuple):
-    """A queried row; `guess` is the prediction in an audit, otherwise NO_LABEL."""
+    """A queried row; the fields are those of an `Entry` of a journal."""
 
     row: int
     batch: int | None
@@ -154,7 +159,7 @@ def now():
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-class Recorded:
+class RecordedLearner:
     """A fitted learner with a journal of its labels.
 
     The labels of the journal replace those of the learner. The file determines the
@@ -181,7 +186,7 @@ class Recorded:
         self.repeat = repeat
         self.share = largest_share(rules)
         self._skipped = set()  # rows that were skipped since the journal was opened
-        # number of lines of the journal from which all the rest was computed
+        # number of lines of the journal from which the other attributes were computed
         self._n_learned_lines = None
         # settings that determine the queries, in addition to the learner
         settings = {
@@ -223,7 +228,7 @@ class Recorded:
         path, known = self.journal.path, self.journal.head
         try:
             check_pool(known, head["X"], path)
-            with written_by(known["version"]):
+            with written_by(known["version"]):  # names the version in errors
                 learner = with_default_parameters(known["learner"])
                 stop = with_default_parameters(known["stop"])
             names = {**learner["with"], **{k: known[k] for k in settings}}
@@ -236,9 +241,9 @@ class Recorded:
                 )
         except (KeyError, TypeError) as error:
             raise JournalError(f"{path} is corrupt in line 1: {error!r}") from None
-        given = {**head["learner"]["with"], **settings}
-        seeded = given["random_state"] is not None
-        for name, value in given.items():
+        passed = {**head["learner"]["with"], **settings}
+        seeded = passed["random_state"] is not None
+        for name, value in passed.items():
             if value != names.get(name) and (name != "random_state" or seeded):
                 raise JournalError(
                     f"{path} was started with {name}={_brief(names.get(name))}. Got "
@@ -357,23 +362,23 @@ class Recorded:
         )
 
     @property
-    def between(self):
+    def is_query_complete(self):
         """Whether all rows of the last query are labeled or skipped."""
         self._update()
         return not self._queue
 
-    def ask(self, by=None):
+    def next_row(self, by=None):
         """Next row to label, the same until it is labeled; None if no row is left."""
         self._update()
-        again = self._second_opinion(by)
-        if again is not None:
-            return QueriedRow(again, None, 0, NO_LABEL, True)
+        row = self._second_opinion(by)
+        if row is not None:
+            return QueriedRow(row, None, 0, NO_LABEL, True)
         if not self._queue:
             numbers = [entry.batch for entry in self._ledger.entries if entry.batch]
             self._queue = self._queue_rows(max(numbers, default=0) + 1)
         return self._queue[0] if self._queue else None
 
-    def answer(self, queried, label, by=None):
+    def add_label(self, queried, label, by=None):
         """Write a label to the journal, then learn it; None skips the row."""
         label = self.view.plain_label(label)
         self._update()
@@ -418,7 +423,7 @@ class Recorded:
         self._update()
         return last
 
-    def whole_learner(self):
+    def complete_learner(self):
         """The learner with all labels, including those of an incomplete query."""
         self._update()
         if not self._part:
@@ -456,19 +461,19 @@ class Recorded:
         if self.repeat <= 0.0:
             return None
         answers = [entry for entry in self._ledger.entries if entry.is_answer]
-        chance = np.random.default_rng([self._seed, len(answers), FOR_AUDIT, 1])
-        if chance.random() >= self.repeat:
+        rng = np.random.default_rng([self._seed, len(answers), FOR_AUDIT, 1])
+        if rng.random() >= self.repeat:
             return None
-        again = {entry.row for entry in answers if entry.again}
+        has_second = {entry.row for entry in answers if entry.again}
         annotators = {
             row: opinions[0][0]
             for row, opinions in self._ledger.opinions().items()
-            if len(opinions) == 1 and row not in again
+            if len(opinions) == 1 and row not in has_second
         }
         recent = {entry.row for entry in answers[-MIN_LABELS_BETWEEN:]}
         rows = [row for row, annotator in annotators.items() if annotator != by]
         rows = rows or [row for row in annotators if row not in recent]
-        return int(chance.choice(sorted(rows))) if rows else None
+        return int(rng.choice(sorted(rows))) if rows else None
 
 
 def _batch_arguments(batch):
@@ -491,8 +496,8 @@ def _brief(value):
         text = f"[{', '.join(map(_brief, value))}]"
     elif isinstance(value, dict):
         name = str(value.get("class", value.get("name", value))).rpartition(".")[2]
-        given = (f"{k}={_brief(v)}" for k, v in (value.get("with") or {}).items())
-        text = f"{name}({', '.join(given)})" if "class" in value else name
+        arguments = (f"{k}={_brief(v)}" for k, v in (value.get("with") or {}).items())
+        text = f"{name}({', '.join(arguments)})" if "class" in value else name
     else:
         text = repr(value)
     return text if len(text) < 80 else f"{text[:77]}..."

@@ -112,16 +112,16 @@ class SimulationResult(NamedTuple):
         area = self.scores.mean(axis=2)
         curves = self.scores.mean(axis=1)
         n_runs = area.shape[1]
-        base = self.strategies.index("random")
-        out = []
+        baseline = self.strategies.index("random")
+        summaries = []
         for i, name in enumerate(self.strategies):
-            difference = area[i] - area[base]
+            difference = area[i] - area[baseline]
             p = np.nan
-            if i != base and n_runs > 5 and difference.any():
+            if i != baseline and n_runs > 5 and difference.any():
                 p = float(wilcoxon(difference).pvalue)
-            reached = np.flatnonzero(curves[i] >= curves[base, -1])
+            reached = np.flatnonzero(curves[i] >= curves[baseline, -1])
             spread = area[i].std(ddof=1) / np.sqrt(n_runs) if n_runs > 1 else np.nan
-            out.append(
+            summaries.append(
                 StrategySummary(
                     name,
                     float(area[i].mean()),
@@ -134,7 +134,7 @@ class SimulationResult(NamedTuple):
                     float(self.seconds[i].mean()),
                 )
             )
-        return out
+        return summaries
 
 
 BASELINES = ("random", "margin")
@@ -217,7 +217,7 @@ def simulate(
     margin True
     auto True
     """
-    y = np.asarray(exact_labels(y))
+    y = np.asarray(exact_labels(y))  # without rounding any label
     check_consistent_length(X, y)
     budget = check_scalar(budget, "budget", Integral, min_val=1)
     n_initial = check_scalar(n_initial, "n_initial", Integral, min_val=0)
@@ -238,11 +238,11 @@ def simulate(
             f"batch_size must be at most budget - n_initial={budget - n_initial}. Got "
             f"{batch_size}."
         )
-    reading = _reading(estimator, to_tree)
+    tree_arguments = _tree_arguments(estimator, to_tree)
     steps = np.arange(n_initial + batch_size, budget + 1, batch_size)
     settings = {"refit": refit, "batch_size": batch_size}
     scorer = check_scoring(estimator, scoring=scoring)
-    done = Parallel(n_jobs=n_jobs, verbose=verbose)(
+    results = Parallel(n_jobs=n_jobs, verbose=verbose)(
         delayed(_one_run)(
             ActiveLearner(
                 estimator,
@@ -256,17 +256,17 @@ def simulate(
             n_initial,
             len(steps),
             scorer,
-            reading,
+            tree_arguments,
         )
         for strategy in named.values()
         for j in range(len(splits))
     )
-    n_curves = 1 if reading is None else 2
+    n_curves = 1 if tree_arguments is None else 2
     shape = (len(named), len(splits))
-    scores = np.array([scores for scores, _ in done])  # task, curve, step
+    scores = np.array([scores for scores, _ in results])  # task, curve, step
     scores = scores.reshape(*shape, n_curves, len(steps)).swapaxes(1, 2)
     names = [name + which for name in named for which in ("", ", tree")[:n_curves]]
-    seconds = np.array([seconds for _, seconds in done]).reshape(shape)
+    seconds = np.array([seconds for _, seconds in results]).reshape(shape)
     return SimulationResult(
         names,
         steps,
@@ -275,7 +275,7 @@ def simulate(
     )
 
 
-def _reading(estimator, to_tree):
+def _tree_arguments(estimator, to_tree):
     # Arguments of ActiveLearner.to_tree, or None.
     if not isinstance(to_tree, bool | dict):
         raise ValueError(
@@ -300,18 +300,18 @@ def _reading(estimator, to_tree):
 
 
 def _named(estimator, strategies):
-    out = {name: STRATEGIES[name]() for name in BASELINES}
-    if not serves(out["margin"], estimator):
-        del out["margin"]
-    for one in strategies:
-        name, strategy = one if isinstance(one, tuple) else (one, one)
+    named = {name: STRATEGIES[name]() for name in BASELINES}
+    if not serves(named["margin"], estimator):
+        del named["margin"]
+    for entry in strategies:
+        name, strategy = entry if isinstance(entry, tuple) else (entry, entry)
         if not isinstance(name, str):
             name = getattr(name, "__name__", type(name).__name__)
-        out[name] = resolve_strategy(strategy)
-    return out
+        named[name] = resolve_strategy(strategy)
+    return named
 
 
-def _one_run(learner, X, y, split, n_initial, n_steps, scorer, reading):
+def _one_run(learner, X, y, split, n_initial, n_steps, scorer, tree_arguments):
     pool, test = split
     X_test, y_test = _safe_indexing(X, test), y[test]
     X_pool, y_pool = _safe_indexing(X, pool), y[pool]
@@ -329,8 +329,8 @@ def _one_run(learner, X, y, split, n_initial, n_steps, scorer, reading):
         learner.teach(rows, y_pool[rows])
         classes.update(y_pool[rows])
         scored = [learner]
-        if reading is not None:
-            arguments = {"random_state": learner.random_state, **reading}
+        if tree_arguments is not None:
+            arguments = {"random_state": learner.random_state, **tree_arguments}
             scored.append(learner.to_tree(**arguments) if len(classes) > 1 else learner)
         scores.append([scorer(model, X_test, y_test) for model in scored])
     return np.transpose(scores), seconds / n_steps

@@ -1,4 +1,7 @@
-"""Stopping rules: when to stop querying labels."""
+"""Stopping rules: when to stop querying labels.
+
+An *audit* is a query of random rows, to estimate the error rate.
+"""
 
 from __future__ import annotations
 
@@ -188,11 +191,11 @@ class StableModel(StoppingRule):
         n = len(context.codes)
         rows = np.linspace(0, n - 1, min(n, MAX_COMPARED_ROWS)).astype(np.intp)
         predicted = in_chunks(context.X, rows, context.estimator.predict)
-        before, streak = context.memory.get(self, (None, 0))
-        same = before is not None and (before == predicted).mean() >= self.agreement
-        streak = streak + 1 if same else 0
-        context.memory[self] = predicted, streak
-        return streak >= self.n_looks
+        before, n_agreed = context.memory.get(self, (None, 0))
+        agree = before is not None and (before == predicted).mean() >= self.agreement
+        n_agreed = n_agreed + 1 if agree else 0
+        context.memory[self] = predicted, n_agreed
+        return n_agreed >= self.n_looks
 
 
 # Rules that an error suggests if the classifier lacks a capability of another rule.

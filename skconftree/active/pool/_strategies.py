@@ -124,21 +124,21 @@ def _farthest(strategy, context, k):
     nearest = context.dist_to_labeled.astype(np.float64)
     costs = 1.0 if context.costs is None else context.costs
     chosen, scores = [], []
-    chance = context.rng(FOR_ROWS).random(len(nearest))
+    ties = context.rng(FOR_ROWS).random(len(nearest))
     if not np.isfinite(nearest).any():
         middle = context.points[context.candidates]
         middle = ((middle - middle.mean(axis=0)) ** 2).sum(axis=1)
-        first = int(np.lexsort((chance, middle))[0])
+        first = int(np.lexsort((ties, middle))[0])
         nearest = context.squared_distances(context.candidates[first]).astype(float)
         nearest[first] = -1.0
         chosen.append(first)
         scores.append(0.0)
     while len(chosen) < k:
-        worth = nearest / costs
-        best = np.flatnonzero(worth == worth.max())
-        nearest_candidate = int(best[chance[best].argmin()])
+        priority = nearest / costs
+        best = np.flatnonzero(priority == priority.max())
+        nearest_candidate = int(best[ties[best].argmin()])
         chosen.append(nearest_candidate)
-        scores.append(worth[nearest_candidate])
+        scores.append(priority[nearest_candidate])
         distances = context.squared_distances(context.candidates[nearest_candidate])
         nearest = np.minimum(nearest, distances)
         nearest[chosen] = -1.0
@@ -213,16 +213,14 @@ class AutoSampling(SamplingStrategy):
         if not serves(margin, context.estimator):
             margin = RandomSampling()
         scores = checked_scores(margin, margin.score(context), context)
-        chance = context.rng(FOR_ROWS)
-        n_random = int((chance.random(k) < RANDOM_SHARE).sum())
+        rng = context.rng(FOR_ROWS)
+        n_random = int((rng.random(k) < RANDOM_SHARE).sum())
         chosen = largest(scores, k - n_random, context)
         if n_random:
             left = np.ones(len(scores), dtype=bool)
             left[chosen] = False
             rest = np.flatnonzero(left)
-            chosen = np.concatenate(
-                [chosen, chance.choice(rest, n_random, replace=False)]
-            )
+            chosen = np.concatenate([chosen, rng.choice(rest, n_random, replace=False)])
         return chosen, scores[chosen]
 
 
@@ -245,23 +243,23 @@ def cover(context, k):
     sizes = np.bincount(members[: len(sampled)], minlength=n_clusters)
     labels = np.bincount(members[len(sampled) :], minlength=n_clusters)
     index_of = np.searchsorted(candidates, sampled)
-    free = np.ones(len(sampled), dtype=bool)
-    chance = rng.random(len(sampled))  # breaks ties between distances
+    is_unselected = np.ones(len(sampled), dtype=bool)
+    ties = rng.random(len(sampled))  # breaks ties between distances
     chosen, scores = [], []
     while len(chosen) < k:
-        worth = np.where(sizes > 0, sizes / (1.0 + labels) ** 2, -1.0)
-        j = int(worth.argmax())
+        priority = np.where(sizes > 0, sizes / (1.0 + labels) ** 2, -1.0)
+        j = int(priority.argmax())
         if sizes[j] == 0:  # more rows are requested than were clustered
             others = np.setdiff1d(np.arange(len(candidates)), chosen)
             more = rng.choice(others, k - len(chosen), replace=False)
             return np.concatenate([chosen, more]).astype(np.intp), np.concatenate(
                 [scores, np.zeros(len(more))]
             )
-        inside = np.flatnonzero(free & (members[: len(sampled)] == j))
-        i = inside[np.lexsort((chance[inside], distance[inside]))[0]]
-        free[i] = False
+        inside = np.flatnonzero(is_unselected & (members[: len(sampled)] == j))
+        i = inside[np.lexsort((ties[inside], distance[inside]))[0]]
+        is_unselected[i] = False
         chosen.append(int(index_of[i]))
-        scores.append(worth[j])
+        scores.append(priority[j])
         sizes[j] -= 1
         labels[j] += 1
     return np.array(chosen, dtype=np.intp), np.array(scores, dtype=np.float64)

@@ -1,4 +1,8 @@
-"""Learn the labels of an active learner, and compute its state from them again."""
+"""Learn the labels of an active learner, and compute its state from them again.
+
+Updates are atomic, see `Transactional`. `_shadow_copy` creates a copy of the learner,
+`_take_over` replaces the attributes of the learner by those of the copy.
+"""
 
 import copy
 import warnings
@@ -44,7 +48,8 @@ class Answer(NamedTuple):
 
 
 class Batch(NamedTuple):
-    # Labels of one call of teach; not encoded, because codes depend on all labels.
+    # Labels of one call of teach; not encoded as class indices, which depend on all
+    # labels.
     rows: np.ndarray
     known: np.ndarray  # mask of the rows that have a label
     labels: np.ndarray  # of the known rows
@@ -62,7 +67,7 @@ class Pool:
     # The rows and their embedding, which do not depend on labels.
     def __init__(self, X, transform, neighbors, seed):
         self.X = X
-        self._made_of = transform, neighbors, seed
+        self._embedding_arguments = transform, neighbors, seed
 
     @property
     def n_rows(self):
@@ -70,12 +75,12 @@ class Pool:
 
     @cached_property
     def embedding(self):
-        return Embedding(self.X, *self._made_of)
+        return Embedding(self.X, *self._embedding_arguments)
 
     def __getstate__(self):
         state = dict(vars(self))
         state.pop("embedding", None)  # it can be computed again
-        return canonical(state)
+        return canonical(state)  # equal states have equal pickles
 
 
 class LearningMixin(Transactional):
@@ -95,13 +100,13 @@ class LearningMixin(Transactional):
         if self._unsettled:
             self._relearn(self._answers)
 
-    def _relearn(self, answers, **more):
-        self._take_over(self._with_answers(answers, **more))
+    def _relearn(self, answers, **attributes):
+        self._take_over(self._with_answers(answers, **attributes))
 
-    def _with_answers(self, answers, **more):
+    def _with_answers(self, answers, **attributes):
         # Another learner with the same pool and initial labels, but other batches.
         other = self._shadow_copy()
-        other._replay(answers, **more)
+        other._replay(answers, **attributes)
         return other
 
     def _forget_queries(self):
@@ -122,9 +127,9 @@ class LearningMixin(Transactional):
             return
         self._unsettled = True
         try:
-            self._note(batch)
+            self._store_labels(batch)
             if self.refit is False:
-                self._grow(batch)
+                self._partial_fit(batch)
             else:
                 self._refit()
             self._answers.append(batch)
@@ -138,11 +143,11 @@ class LearningMixin(Transactional):
         # Replace the batches and the seed by those of a journal, the file that logs the
         # labels; `batches` are tuples of rows, labels (None: skipped) and the number
         # of wrong predictions.
-        more = {"_queried_rows": None, "_memory": {}, "_in_query": False}
+        attributes = {"_queried_rows": None, "_memory": {}, "_in_query": False}
         if seed != self._seed:
             pool = Pool(self._pool.X, self.embedding, self.neighbors, seed)
-            more |= {"_seed": seed, "_pool": pool}
-        self._relearn([self._make_batch(*batch) for batch in batches], **more)
+            attributes |= {"_seed": seed, "_pool": pool}
+        self._relearn([self._make_batch(*batch) for batch in batches], **attributes)
 
     @learns
     def _learn_answers(self, rows, labels, n_wrong):
@@ -160,7 +165,7 @@ class LearningMixin(Transactional):
         if not known[0]:
             return None
         if self._coder.encode(labels) is None:
-            self._coder.learned(
+            self._coder.with_classes_of(
                 self._start.labels, *(batch.labels for batch in self._answers), labels
             )
         (label,) = labels.tolist()
@@ -171,11 +176,11 @@ class LearningMixin(Transactional):
             )
         return label
 
-    def _replay(self, answers, **more):
+    def _replay(self, answers, **attributes):
         # Compute the state from batches of labels; `more` are further attributes.
-        vars(self).update(_answers=answers, _unsettled=False, **more)
+        vars(self).update(_answers=answers, _unsettled=False, **attributes)
         labels = [batch.labels for batch in (self._start, *self._answers)]
-        self._coder = self._coder.learned(*labels)
+        self._coder = self._coder.with_classes_of(*labels)
         self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)
         self._skipped = np.zeros(self._pool.n_rows, dtype=bool)
         self._order = []  # labeled rows in the order of learning
@@ -188,15 +193,15 @@ class LearningMixin(Transactional):
         if self.prefit:
             self.estimator_ = copy.deepcopy(self.estimator)
         for batch in (self._start, *self._answers):
-            self._note(batch)
+            self._store_labels(batch)
             if self.refit is False:
-                self._grow(batch)
+                self._partial_fit(batch)
         self._n_taught -= len(self._start.rows)
         if self.refit is not False:
             self._refit()
 
-    def _note(self, batch):
-        # Store the labels of a batch, all of whose classes are known.
+    def _store_labels(self, batch):
+        # Stores the labels of a batch; all of its classes are known.
         rows = batch.rows[batch.known]
         self._codes[rows] = self._coder.encode(batch.labels)
         skipped = batch.rows[~batch.known]
@@ -227,10 +232,10 @@ class LearningMixin(Transactional):
         if self._weights is not None:
             arguments["sample_weight"] = self._weights[labeled]
         model = self._new_estimator()
-        rest = np.flatnonzero(self._codes < 0)
-        self._weighs_pool = len(rest) > 0 and weighs_pool(model, "fit")
+        unlabeled = np.flatnonzero(self._codes < 0)
+        self._weighs_pool = len(unlabeled) > 0 and weighs_pool(model, "fit")
         if self._weighs_pool:
-            arguments["X_pool"] = take(self._pool.X, rest)
+            arguments["X_pool"] = take(self._pool.X, unlabeled)
         y = self._coder.classes[self._codes[labeled]]
         with _of_classes(len(present), len(labeled)):
             self.estimator_ = model.fit(take(self._pool.X, labeled), y, **arguments)
@@ -252,7 +257,7 @@ class LearningMixin(Transactional):
         }
         return model.set_params(**unset)
 
-    def _grow(self, batch):
+    def _partial_fit(self, batch):
         rows = batch.rows[batch.known]
         if not len(rows):
             return

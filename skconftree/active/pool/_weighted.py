@@ -61,13 +61,16 @@ class WeightedSampling(SamplingStrategy):
     def needs(self) -> tuple[str, ...]:
         """Capabilities that the strategies need."""
         return tuple(
-            dict.fromkeys(n for _, one, _ in self._checked() for n in one.needs)
+            dict.fromkeys(
+                n for _, strategy, _ in self._checked() for n in strategy.needs
+            )
         )
 
     def _checked(self):
         try:
             entries = [
-                (str(name), one, float(weight)) for name, one, weight in self.strategies
+                (str(name), strategy, float(weight))
+                for name, strategy, weight in self.strategies
             ]
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -75,16 +78,16 @@ class WeightedSampling(SamplingStrategy):
                 f"{self.strategies!r}."
             ) from error
         checked = []
-        for name, one, weight in entries:
+        for name, strategy, weight in entries:
             try:
-                checked.append((name, resolve_strategy(one), weight))
+                checked.append((name, resolve_strategy(strategy), weight))
             except ValueError as error:
                 raise ValueError(f"Strategy {name!r} is invalid: {error}") from error
             validate_parameters(checked[-1][1])
             if type(checked[-1][1]).score is SamplingStrategy.score:
                 raise ValueError(
-                    f"Strategy {name!r} must return scores. Got {one!r}, which selects "
-                    "rows without scores."
+                    f"Strategy {name!r} must return scores. Got {strategy!r}, which "
+                    "selects rows without scores."
                 )
             if not weight > 0.0:
                 raise ValueError(
@@ -98,42 +101,44 @@ class WeightedSampling(SamplingStrategy):
         return checked
 
     def score(self, context: QueryContext) -> Floats:
-        parts = [(one.score(context), weight) for _, one, weight in self._checked()]
+        parts = [
+            (strategy.score(context), weight) for _, strategy, weight in self._checked()
+        ]
         return _sum_of(parts, np.ones(len(context.candidates), dtype=bool))
 
     def select(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
         if k < 2:
             return super().select(context, k)
-        left = np.ones(len(context.candidates), dtype=bool)
+        remaining = np.ones(len(context.candidates), dtype=bool)
         parts, distant = [], []
-        for i, (_, one, weight) in enumerate(self._checked()):
+        for i, (_, strategy, weight) in enumerate(self._checked()):
             vars(context).pop("dist_to_labeled", None)
             context.follows_labels = False
-            parts.append((one.score(context), weight))
+            parts.append((strategy.score(context), weight))
             # whether the strategy has used distances that labels change
             if context.follows_labels or "dist_to_labeled" in vars(context):
-                distant.append((i, one, weight))
+                distant.append((i, strategy, weight))
         chosen, worth = [], []
         while True:
-            scores = checked_scores(self, _sum_of(parts, left), context)
-            selected = largest(np.where(left, scores, -np.inf), 1, context)[0]
+            scores = checked_scores(self, _sum_of(parts, remaining), context)
+            selected = largest(np.where(remaining, scores, -np.inf), 1, context)[0]
             chosen.append(selected)
             worth.append(scores[selected])
             if len(chosen) == k:
                 return np.array(chosen, dtype=np.intp), np.array(worth)
-            left[selected] = False
+            remaining[selected] = False
             if distant:
                 context = context.with_labeled(selected)
-            for i, one, weight in distant:
-                parts[i] = one.score(context), weight
+            for i, strategy, weight in distant:
+                parts[i] = strategy.score(context), weight
 
 
-def _sum_of(parts, left):
+def _sum_of(parts, remaining):
     # Sum of scores, each scaled to [0, 1] over the remaining candidates.
-    total = np.zeros(len(left))
+    total = np.zeros(len(remaining))
     for scores, weight in parts:
         scores = np.asarray(scores, dtype=np.float64)
-        low, high = scores[left].min(), scores[left].max()
+        low, high = scores[remaining].min(), scores[remaining].max()
         if low < high:
             total += weight * np.clip((scores - low) / (high - low), 0.0, 1.0)
     return total

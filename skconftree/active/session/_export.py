@@ -1,4 +1,7 @@
-"""Export of a labeling session to CSV or Label Studio."""
+"""Export of a labeling session to CSV or Label Studio.
+
+*Opinions* are the labels of one row by several annotators.
+"""
 
 import csv
 import io

@@ -1,4 +1,8 @@
-"""Labeling sessions that can be interrupted and resumed at any time."""
+"""Labeling sessions that can be interrupted and resumed at any time.
+
+*Opinions* are the labels of one row by several annotators. The `ledger` of a session
+has the labels of its journal.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,8 @@ from .._journal import (
     fingerprint,
     read_head,
 )
-from .._labels import n_rows_of, readable, take
-from ..pool._recorded import LearnerView, Recorded, check_pool, start_labels
+from .._labels import indexable_table, n_rows_of, take
+from ..pool._recorded import LearnerView, RecordedLearner, check_pool, start_labels
 from ..pool._stopping import read_rules
 from ._explanations import (
     DisplayedTable,
@@ -73,7 +77,7 @@ class LabelingSession:
     resolve_by : {"last", "first", "majority"}, default="last"
         Which label is learned if a row has several.
     repeat : float, default=0.0
-        Share of the queries, in [0, 1), that ask for a second opinion on a labeled row,
+        Share of the queries, in [0, 1), that request a second opinion on a labeled row,
         preferably of another annotator. Larger values measure the agreement better and
         leave fewer labels for new rows.
     shown : dict, frame or array-like, default=None
@@ -145,7 +149,7 @@ class LabelingSession:
         self._columns = columns
         self._rules = [] if stop is None else read_rules(stop, learner.estimator)
         path, journal = os.fspath(path), None
-        X = readable(X)
+        X = indexable_table(X)
         self._shown = DisplayedTable(X if shown is None else shown)
         pool = fingerprint(X) if shown is None else self._shown.fingerprint()
         if os.path.exists(path) and os.path.getsize(path):
@@ -160,7 +164,7 @@ class LabelingSession:
             if journal is not None:
                 journal.close()
             raise
-        self._record = Recorded(
+        self._record = RecordedLearner(
             learner,
             path if journal is None else journal,
             self._rules,
@@ -171,9 +175,10 @@ class LabelingSession:
         )
         self.learner = learner
         self.notes = self._record.notes
-        # lines of the journal, question, and reason of the end, as of the last query
-        self._known = None, None, None
-        self._queried = None  # row of this question, of the record
+        # number of lines of the journal, question, and why the session has ended, all
+        # at the last query
+        self._last_query = None, None, None
+        self._queried = None  # the `QueriedRow` of this question
 
     def __getstate__(self):
         # A copy would write to the same file.
@@ -223,11 +228,11 @@ class LabelingSession:
         """
         head = read_head(path)
         try:
-            with written_by(head["version"]):
+            with written_by(head["version"]):  # names the version in errors
                 if learner is None:
                     learner = from_json(head["learner"])
                 stop = from_json(head["stop"])
-            given = {"resolve_by": head["resolve_by"], "repeat": head["repeat"]}
+            settings = {"resolve_by": head["resolve_by"], "repeat": head["repeat"]}
             budget = head["budget"] if budget is None else budget
         except CannotBeRestored as error:
             raise ValueError(
@@ -245,7 +250,7 @@ class LabelingSession:
             annotator=annotator,
             shown=shown,
             columns=columns,
-            **given,
+            **settings,
         )
 
     @property
@@ -268,20 +273,24 @@ class LabelingSession:
 
     def _next(self):
         n_lines = len(self._record.journal.lines)
-        if self._known[0] != n_lines:
+        if self._last_query[0] != n_lines:
             self._queried, ended = None, self._ended()
             if ended is None:
-                self._queried = self._record.ask(self.annotator)
+                self._queried = self._record.next_row(self.annotator)
                 ended = "rows" if self._queried is None else None
             question = self._queried and self._question_of(self._queried)
-            self._known = n_lines, question, ended
-        return self._known
+            self._last_query = n_lines, question, ended
+        return self._last_query
 
     def _ended(self):
         record = self._record
         if self.budget is not None and record.ledger.n_answers >= self.budget:
             return "budget"
-        if self._rules and record.between and self.learner.reached(self._rules):
+        if (
+            self._rules
+            and record.is_query_complete
+            and self.learner.reached(self._rules)
+        ):
             return "rule"
         return None
 
@@ -322,13 +331,13 @@ class LabelingSession:
     def _answer(self, label, row):
         self._next()
         if self._queried is None:
-            raise ValueError(f"The session has ended. {ENDS[self._known[2]]}")
+            raise ValueError(f"The session has ended. {ENDS[self._last_query[2]]}")
         if row is not None and row != self._queried.row:
             raise ValueError(
                 f"The current row is {self._queried.row}. Got row {row!r}. Use "
                 "relabel() to change the label of an earlier row."
             )
-        self._record.answer(self._queried, label, self.annotator)
+        self._record.add_label(self._queried, label, self.annotator)
 
     def undo(self) -> int:
         """Withdraw the last label or change of a label by this annotator.
@@ -399,11 +408,11 @@ class LabelingSession:
         ledger = self._record.ledger
         opinions = ledger.opinions()
         lines = {entry.line: entry for entry in ledger.entries}
-        out = {}
+        answers = {}
         for entry in reversed(ledger.entries):
             of_row = opinions.get(entry.row, [])
-            current = lines[ledger.rule(of_row)[2]] if of_row else entry
-            out.setdefault(
+            current = lines[ledger.resolve(of_row)[2]] if of_row else entry
+            answers.setdefault(
                 entry.row,
                 {
                     "row": entry.row,
@@ -413,7 +422,7 @@ class LabelingSession:
                     "opinions": [(by, label) for by, label, _ in of_row],
                 },
             )
-        return list(out.values())
+        return list(answers.values())
 
     def agreement(self) -> list[dict[str, Any]]:
         """Agreement of annotators on rows that were queried twice.
@@ -466,7 +475,7 @@ class LabelingSession:
         str
             A sentence.
         """
-        return forecast_text(self._record.whole_learner(), self._rules, n)
+        return forecast_text(self._record.complete_learner(), self._rules, n)
 
     def predictions(self) -> tuple[NDArray[Any] | None, Floats | None]:
         """Predict the rows of the pool, after learning all labels.
@@ -478,7 +487,7 @@ class LabelingSession:
         probabilities : ndarray of shape (n_rows, n_classes) or None
             Class probabilities; None until then, or if the classifier has none.
         """
-        learner = self._record.whole_learner()
+        learner = self._record.complete_learner()
         view = LearnerView(learner)
         known = view.codes[view.labeled]
         if not hasattr(learner, "estimator_") or len(np.unique(known)) < 2:

@@ -464,7 +464,7 @@ class _Api:
         session = self.session
         question, progress = session.question(), session.progress()
         return {
-            "seen": self._n_lines(),
+            "seen": self._n_lines(),  # returned by the page with each request
             "labels": [visible(str(label)) for label in session.labels],
             "keys": [
                 key if len(key) == 1 else ""

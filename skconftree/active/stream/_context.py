@@ -125,7 +125,7 @@ class LeafLabels:
         np.add.at(self.counts, (leaves, codes), 1.0)
 
     def __getstate__(self):
-        return canonical(self.__dict__)
+        return canonical(self.__dict__)  # equal states have equal pickles
 
     def _reserve(self, n_nodes, n_classes):
         n_new_nodes = max(n_nodes - len(self.counts), 0)

@@ -1,4 +1,7 @@
-"""Decisions whether to query labels, row by row within a budget."""
+"""Decisions whether to query labels, row by row within a budget.
+
+`mix` hashes a 64-bit key, and `unit` maps a hash to [0, 1).
+"""
 
 import numpy as np
 
@@ -33,7 +36,7 @@ cdef class Account:
     cdef readonly bint strict
     cdef readonly int64_t window
     cdef readonly int64_t n_rows
-    cdef readonly int64_t n_asked
+    cdef readonly int64_t n_queried
     cdef readonly float64_t recent      # estimated number of queried labels in the window
 
     def __init__(self, float64_t share, bint strict, int64_t window):
@@ -44,16 +47,16 @@ cdef class Account:
         self.share = share
         self.strict = strict
         self.window = window
-        self.n_rows = self.n_asked = 0
+        self.n_rows = self.n_queried = 0
         self.recent = 0.0
 
     def __reduce__(self):
-        state = (self.n_rows, self.n_asked, self.recent)
+        state = (self.n_rows, self.n_queried, self.recent)
         return type(self), (self.share, self.strict, self.window), state
 
     def __setstate__(self, state):
-        n_rows, n_asked, recent = state
-        self.n_rows, self.n_asked, self.recent = n_rows, n_asked, recent
+        n_rows, n_queried, recent = state
+        self.n_rows, self.n_queried, self.recent = n_rows, n_queried, recent
 
     cpdef bint begin(self) noexcept:
         """Count a row; return whether the budget permits to query its label."""
@@ -66,12 +69,12 @@ cdef class Account:
                 )
             return self.recent < self.share * self.window
         if self.strict:
-            return self.n_asked + 1 <= self.share * self.n_rows
-        return self.n_asked < self.share * self.n_rows
+            return self.n_queried + 1 <= self.share * self.n_rows
+        return self.n_queried < self.share * self.n_rows
 
     cpdef void end(self, bint queried) noexcept:
         """Record whether the label of that row was queried."""
-        self.n_asked += queried
+        self.n_queried += queried
         if self.window > 0:
             self.recent = self.recent * (self.window - 1) / self.window + queried
 
@@ -95,10 +98,10 @@ cdef class Accounts(Account):
         self.by_strategy, self.by_chance = (
             Account(overall.share, overall.strict, overall.window) for _ in range(2)
         )
-        for account, (n_rows, n_asked, recent) in zip(
+        for account, (n_rows, n_queried, recent) in zip(
             (self.by_strategy, self.by_chance), spent.reshape(2, 3).tolist()
         ):
-            account.__setstate__((int(n_rows), int(n_asked), recent))
+            account.__setstate__((int(n_rows), int(n_queried), recent))
         self.random_branch = random_branch
         self.i = 0
 
@@ -108,17 +111,17 @@ cdef class Accounts(Account):
         return np.array([
             value
             for account in (self.by_strategy, self.by_chance)
-            for value in (account.n_rows, account.n_asked, account.recent)
+            for value in (account.n_rows, account.n_queried, account.recent)
         ], dtype=np.float64)
 
     cpdef bint begin(self) noexcept:
         """Count a row; return whether its account and the overall one permit it."""
-        cdef bint payable = self.overall.begin()
+        cdef bint is_within_budget = self.overall.begin()
         self.current = self.by_chance if self.random_branch[self.i] else self.by_strategy
         self.i += 1
         # With a window, the overall budget is not checked, because it is only kept on
-        # average: a branch that queries whenever it can would starve the other one.
-        return self.current.begin() and (payable or self.window > 0)
+        # average: one branch could use up the budget of the other one.
+        return self.current.begin() and (is_within_budget or self.window > 0)
 
     cpdef void end(self, bint queried) noexcept:
         """Record whether the label of that row was queried."""
@@ -158,13 +161,13 @@ def decide_by_threshold(
     decisions end after the first queried label.
     """
     cdef intp_t i
-    cdef bint paid
+    cdef bint permitted
     for i in range(certainty.shape[0]):
-        paid = budget.begin()
+        permitted = budget.begin()
         queried[i] = False
-        if paid and random_branch[i]:
+        if permitted and random_branch[i]:
             queried[i] = draw[i] < budget.share
-        elif paid:
+        elif permitted:
             queried[i] = certainty[i] < theta[0] * noise[i]
             theta[0] *= 1.0 - step if queried[i] else 1.0 + step
         budget.end(queried[i])

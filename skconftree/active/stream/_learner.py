@@ -1,4 +1,7 @@
-"""`StreamActiveLearner`: active learning from a stream."""
+"""`StreamActiveLearner`: active learning from a stream.
+
+An `Account` is the label budget: it counts rows and queried labels.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class StreamRun(NamedTuple):
     ----------
     predictions : ndarray of shape (n_rows,)
         Class predicted for each row before its label was learned.
-    asked : ndarray of shape (n_rows,), bool
+    queried : ndarray of shape (n_rows,), bool
         Whether the label of each row was queried.
     accuracy : float
         Accuracy of the predictions; NaN without predictions.
@@ -79,41 +82,43 @@ class StreamRun(NamedTuple):
     >>> import numpy as np
     >>> from skconftree.active.stream import StreamRun
     >>> run = StreamRun(
-    ...     predictions=np.array([None, 1]), asked=np.array([True, False]),
+    ...     predictions=np.array([None, 1]), queried=np.array([True, False]),
     ...     accuracy=1.0, f1=1.0, n_unpredicted=1)
     >>> run.n_unpredicted
     1
     """
 
     predictions: np.ndarray
-    asked: np.ndarray
+    queried: np.ndarray
     accuracy: float
     f1: float
     n_unpredicted: int
 
 
-def compare(predictions, asked, y):
+def compare(predictions, queried, y):
     """Compare predictions (None without a model) with labels."""
-    known = np.array([one is not None for one in predictions], dtype=bool)
+    known = np.array([label is not None for label in predictions], dtype=bool)
     n_unpredicted = int((~known).sum())
     if not known.any():
-        return StreamRun(predictions, asked, np.nan, np.nan, n_unpredicted)
+        return StreamRun(predictions, queried, np.nan, np.nan, n_unpredicted)
     labels, counts = np.unique(y, return_counts=True)
     rare = labels[counts.argmin()]
     predicted, true = predictions[known], y[known]
     pairs = zip(predicted, true, strict=True)
-    right = np.array([one == other for one, other in pairs], dtype=bool)
+    right = np.array([label == other for label, other in pairs], dtype=bool)
     predicts_rare = np.array([label == rare for label in predicted], dtype=bool)
     is_rare = true == rare
     n_both = (predicts_rare & is_rare).sum()
     f1 = 2.0 * n_both / max(predicts_rare.sum() + is_rare.sum(), 1)
-    return StreamRun(predictions, asked, float(right.mean()), float(f1), n_unpredicted)
+    return StreamRun(
+        predictions, queried, float(right.mean()), float(f1), n_unpredicted
+    )
 
 
 LOOKAHEAD = 512  # maximal number of rows decided on at once
 
 
-@suggests_parameters()
+@suggests_parameters()  # in the error for an unknown parameter
 @dataclass(eq=False, repr=False)
 class StreamActiveLearner(
     StreamUpdates,
@@ -172,10 +177,10 @@ class StreamActiveLearner(
         Class labels.
     n_rows_seen_ : int
         Number of rows decided on.
-    n_asked_ : int
+    n_queried_ : int
         Number of labels queried.
-    asked_share_ : float
-        `n_asked_` divided by `n_rows_seen_`; 0.0 before the first row.
+    queried_share_ : float
+        `n_queried_` divided by `n_rows_seen_`; 0.0 before the first row.
     n_taught_ : int
         Number of labels learned by `teach` and `run`. An interrupted call of `teach`
         learns either all or none of its labels, which this attribute shows.
@@ -208,7 +213,7 @@ class StreamActiveLearner(
     ...     rows, labels = X[start : start + 100], y[start : start + 100]
     ...     ask = learner.query(rows)
     ...     learner = learner.teach(rows[ask], labels[ask])
-    >>> learner.asked_share_ <= 0.1, bool(learner.score(X, y) > 0.8)
+    >>> learner.queried_share_ <= 0.1, bool(learner.score(X, y) > 0.8)
     (True, True)
     """
 
@@ -283,7 +288,7 @@ class StreamActiveLearner(
         self._classes = classes
         self._stored_batches = []  # (rows, labels or None, weights) before the model
         self._unqueried = None  # the last row, if its label was not queried
-        self._detector = None if detector is None else detector.kernel()
+        self._detector = None if detector is None else detector.kernel()  # compiled
         self._background = None  # model that replaces the current one at a drift
         self._n_drifts = self._n_taught = 0
         self._pending = NO_LABEL  # per queried label: whether it was drawn at random
@@ -315,16 +320,16 @@ class StreamActiveLearner(
             )
         other._copy_counts()
         if not self._learns_unlabeled:
-            asked, _, other._pending = other._decide(X, stop=False)
+            queried, _, other._pending = other._decide(X, stop=False)
         else:
             if X.shape[0] == 1 and self._learns_inplace():
                 self._learn_unqueried()  # the previous row; also if this call fails
                 other._unqueried = None
             else:
                 other._copy_models()
-            asked, other._pending = other._decide_each(X)
+            queried, other._pending = other._decide_each(X)
         self._take_over(other)
-        return asked.astype(bool)
+        return queried.astype(bool)
 
     def _copy_counts(self):
         self._budget = copy.copy(self._budget)
@@ -349,13 +354,14 @@ class StreamActiveLearner(
             )
 
     def _decide_each(self, X):
-        asked, are_random = np.zeros(X.shape[0], dtype=bool), [np.zeros(0, dtype=bool)]
-        for i in range(len(asked)):
+        queried = np.zeros(X.shape[0], dtype=bool)
+        are_random = [np.zeros(0, dtype=bool)]
+        for i in range(len(queried)):
             row = take(X, np.array([i]))
-            found, _, is_random = self._decide(row, stop=False)
-            asked[i] = found[0]
+            decision, _, is_random = self._decide(row, stop=False)
+            queried[i] = decision[0]
             are_random.append(is_random)
-        return asked, np.concatenate(are_random)
+        return queried, np.concatenate(are_random)
 
     def _read(self, X):
         if not hasattr(self, "_budget"):
@@ -407,8 +413,8 @@ class StreamActiveLearner(
         # Decide on rows; with `stop`, until the first one whose label is queried.
         # Return whether each row was queried, the number of rows decided on, and
         # `is_random`.
-        one_by_one = self._learns_unlabeled  # then X is one row
-        if one_by_one:
+        is_single_row = self._learns_unlabeled
+        if is_single_row:
             self._learn_unqueried()
         first = self._budget.n_rows
         n_classes = 2 if self._classes is None else len(self._classes)
@@ -422,16 +428,16 @@ class StreamActiveLearner(
             self._budget,
             stop,
         )
-        asked = np.zeros(X.shape[0], dtype=np.uint8)
+        queried = np.zeros(X.shape[0], dtype=np.uint8)
         if not context.n_rows:
-            return asked, 0, np.zeros(0, dtype=bool)
-        n = self._strategy.decide(context, self._state, asked)
+            return queried, 0, np.zeros(0, dtype=bool)
+        n = self._strategy.decide(context, self._state, queried)
         if context.estimator is not None and "leaves" in self._strategy.needs:
             self._leaves.add_rows(context.leaf_ids[:n])
-        if one_by_one and not asked[0]:
+        if is_single_row and not queried[0]:
             self._unqueried = X
         is_random = self._strategy.random_branch(context) == 1
-        return asked, n, is_random[:n][asked[:n] == 1]
+        return queried, n, is_random[:n][queried[:n] == 1]
 
     @learns
     def teach(
@@ -485,7 +491,7 @@ class StreamActiveLearner(
         return self
 
     def _read_labels(self, y, X):
-        y = column_or_1d(exact_labels(y), warn=True)
+        y = column_or_1d(exact_labels(y), warn=True)  # without rounding any label
         if len(y) != X.shape[0]:
             raise ValueError(
                 f"X and y must have the same length. Got {X.shape[0]} and {len(y)}."
@@ -529,35 +535,35 @@ class StreamActiveLearner(
             other._check_rows(X)
         other._copy_counts()
         other._copy_models()
-        predictions, asked = other._run(X, y)
-        found = compare(predictions, asked, y)
+        predictions, queried = other._run(X, y)
+        result = compare(predictions, queried, y)
         self._take_over(other)
-        return found
+        return result
 
     def _run(self, X, y):
         n = len(y)
-        asked = np.zeros(n, dtype=bool)
+        queried = np.zeros(n, dtype=bool)
         predictions = np.full(n, None, dtype=object)
-        at, ahead = 0, 16
-        while at < n:
-            ahead = 1 if self._learns_unlabeled else ahead
-            rows = np.arange(at, min(at + ahead, n))
+        start, n_ahead = 0, 16
+        while start < n:
+            n_ahead = 1 if self._learns_unlabeled else n_ahead
+            rows = np.arange(start, min(start + n_ahead, n))
             block = take(X, rows)
-            found, done, is_random = self._decide(block, stop=True)
+            decisions, done, is_random = self._decide(block, stop=True)
             if hasattr(self, "estimator_"):
                 first = take(block, np.arange(done))
-                predictions[at : at + done] = self.estimator_.predict(first)
-            at += done
-            is_queried = bool(found[done - 1])
+                predictions[start : start + done] = self.estimator_.predict(first)
+            start += done
+            is_queried = bool(decisions[done - 1])
             # about as many rows as are decided on before a label changes the model
-            ahead = max(2 * done if is_queried else 2 * ahead, 16)
-            ahead = min(ahead, LOOKAHEAD)
+            n_ahead = max(2 * done if is_queried else 2 * n_ahead, 16)
+            n_ahead = min(n_ahead, LOOKAHEAD)
             if is_queried:
-                asked[at - 1] = True
-                row, label = take(X, np.array([at - 1])), y[at - 1 : at]
+                queried[start - 1] = True
+                row, label = take(X, np.array([start - 1])), y[start - 1 : start]
                 self._check_known(label)
                 self._learn_in_copy(row, label, is_random, None)
-        return predictions, asked
+        return predictions, queried
 
     @learns
     def fit(self, X: TableLike, y: LabelsLike) -> Self:
@@ -611,15 +617,15 @@ class StreamActiveLearner(
 
     @property
     @reads_settled
-    def n_asked_(self) -> int:
+    def n_queried_(self) -> int:
         """Number of labels queried."""
-        return self._budget.n_asked if hasattr(self, "_budget") else 0
+        return self._budget.n_queried if hasattr(self, "_budget") else 0
 
     @property
     @reads_settled
-    def asked_share_(self) -> float:
+    def queried_share_(self) -> float:
         """Share of the rows whose labels were queried."""
-        return self.n_asked_ / max(self.n_rows_seen_, 1)
+        return self.n_queried_ / max(self.n_rows_seen_, 1)
 
     @property
     @reads_settled
@@ -667,7 +673,7 @@ class StreamActiveLearner(
     def __getstate__(self):
         state = dict(super().__getstate__())
         state.pop("_pending_update", None)
-        return canonical(write_parts(state))
+        return canonical(write_parts(state))  # equal states have equal pickles
 
     def __setstate__(self, state):
         super().__setstate__(read_parts(state))

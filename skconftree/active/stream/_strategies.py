@@ -1,4 +1,7 @@
-"""Query strategies for streams."""
+"""Query strategies for streams.
+
+The *random branch* is a random part of the rows whose labels are queried at random.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from ._decisions import Accounts, decide_at_random, decide_by_threshold
 if TYPE_CHECKING:
     from ._context import StreamContext
 
-# purposes of random draws
+# Keys of random draws, one for each purpose.
 FOR_QUERIES, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
 THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within the range of the thesis
@@ -95,7 +98,7 @@ class StreamStrategy(VersionedState, BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must define wants.")
 
     def decide(
-        self, context: StreamContext, state: Floats, asked: NDArray[np.uint8]
+        self, context: StreamContext, state: Floats, queried: NDArray[np.uint8]
     ) -> int:
         """Decide on rows in their order.
 
@@ -105,7 +108,7 @@ class StreamStrategy(VersionedState, BaseEstimator):
             The rows, the model and the budget, which is charged.
         state : ndarray of float64
             State of the strategy, modified in place.
-        asked : ndarray of shape (n_rows,), uint8
+        queried : ndarray of shape (n_rows,), uint8
             Output: 1 for rows whose label is queried.
 
         Returns
@@ -115,9 +118,9 @@ class StreamStrategy(VersionedState, BaseEstimator):
             first query.
         """
         for i in range(context.n_rows):
-            asked[i] = context.budget.begin() and bool(self.wants(context, i))
-            context.budget.end(asked[i])
-            if context.stop and asked[i]:
+            queried[i] = context.budget.begin() and bool(self.wants(context, i))
+            context.budget.end(queried[i])
+            if context.stop and queried[i]:
                 return i + 1
         return context.n_rows
 
@@ -155,12 +158,12 @@ class _ProbabilisticStrategy(StreamStrategy):
         """
         raise NotImplementedError
 
-    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
+    def decide(self, context: Any, state: Floats, queried: NDArray[np.uint8]) -> int:
         return decide_at_random(
             context.budget,
             self.chances(context),
             context.draws(FOR_QUERIES),
-            asked,
+            queried,
             context.stop,
         )
 
@@ -251,7 +254,7 @@ class QueryScoreSampling(_ProbabilisticStrategy):
     ...     OASISClassifier(), strategy=QueryScoreSampling("uc", threshold=0.1),
     ...     classes=[0, 1], random_state=0)
     >>> run = learner.run(X, y)
-    >>> learner.asked_share_ <= 0.1, bool(learner.score(X, y) > 0.9)
+    >>> learner.queried_share_ <= 0.1, bool(learner.score(X, y) > 0.9)
     (True, True)
     """
 
@@ -318,7 +321,7 @@ class VariableUncertainty(StreamStrategy):
     def start(self) -> Floats:
         return np.ones(1)
 
-    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
+    def decide(self, context: Any, state: Floats, queried: NDArray[np.uint8]) -> int:
         noise = np.ones(context.n_rows)
         if self.noise > 0.0:
             u = np.maximum(context.draws(FOR_NOISE), 2.0**-54)
@@ -331,7 +334,7 @@ class VariableUncertainty(StreamStrategy):
             noise,
             self.random_branch(context),
             context.draws(FOR_RANDOM),
-            asked,
+            queried,
             context.stop,
         )
 
@@ -452,8 +455,8 @@ class ConfTreeSampling(_ProbabilisticStrategy):
             return np.ones(context.n_rows)
         counts, before = context.leaves.of(context.leaf_ids, context.n_classes)
         queried = counts.sum(axis=1)
-        top = np.sort(counts, axis=1)[:, -2:] / np.maximum(queried, 1.0)[:, None]
-        gap = (top[:, 1] - top[:, 0]) / 2.0
+        largest = np.sort(counts, axis=1)[:, -2:] / np.maximum(queried, 1.0)[:, None]
+        gap = (largest[:, 1] - largest[:, 0]) / 2.0
         if self.consistency == "practical":
             # number of rows of the leaf, including the row to decide on
             seen = before + _previous_occurrences(context.leaf_ids) + 1.0
@@ -467,9 +470,9 @@ class ConfTreeSampling(_ProbabilisticStrategy):
             c=self.c,
         )
         chance = np.ones(context.n_rows)
-        settled = gap > radius
-        chance[settled] = self.probability(
-            context.budget.share, radius[settled], gap[settled]
+        consistent = gap > radius
+        chance[consistent] = self.probability(
+            context.budget.share, radius[consistent], gap[consistent]
         )
         return chance
 
@@ -499,13 +502,13 @@ class _RandomBranch(StreamStrategy):
         accounts = np.zeros(6 if self.n_accounts == 2 else 0)
         return np.concatenate([super().start(), accounts])
 
-    def decide(self, context: Any, state: Floats, asked: NDArray[np.uint8]) -> int:
+    def decide(self, context: Any, state: Floats, queried: NDArray[np.uint8]) -> int:
         if self.n_accounts == 1:
-            return super().decide(context, state, asked)
+            return super().decide(context, state, queried)
         state, spent = state[:-6], state[-6:]
         branch = self.random_branch(context)
         context.budget = Accounts(context.budget, branch, spent)
-        n = super().decide(context, state, asked)
+        n = super().decide(context, state, queried)
         spent[:] = context.budget.spent
         return n
 

@@ -1,4 +1,8 @@
-"""Atomic updates of a stream active learner, and serialization of its state."""
+"""Atomic updates of a stream active learner, and serialization of its state.
+
+The *kernel* of a drift detector is its compiled object. The *background* model is
+trained after a drift warning, and replaces the current model if the drift is confirmed.
+"""
 
 import copy
 from functools import lru_cache
@@ -30,7 +34,7 @@ class PendingUpdate(NamedTuple):
     # before the step, and the changes of attributes that are committed afterwards.
     X: object
     y: np.ndarray
-    is_random: np.ndarray | None  # None: unlabeled rows, which are not counted
+    is_random: np.ndarray | None  # labels queried at random; None: unlabeled rows
     weight: np.ndarray | None
     at: int = 0
     end: int = 0
@@ -117,11 +121,11 @@ class StreamUpdates(Transactional):
             if 0 < n >= len(counting):
                 continue
             left = rows if n == 0 else np.arange(counting[n], update.end)
-            given = {}
+            arguments = {}
             if update.weight is not None:
-                given["sample_weight"] = update.weight[left]
+                arguments["sample_weight"] = update.weight[left]
             X = update.X if len(left) == len(update.y) else take(update.X, left)
-            model.partial_fit(X, update.y[left], classes=self._classes, **given)
+            model.partial_fit(X, update.y[left], classes=self._classes, **arguments)
         rest = None
         if update.end < len(update.y):
             rest = update._replace(at=update.end, models=None, changes=None)
@@ -151,19 +155,19 @@ class StreamUpdates(Transactional):
                 "_pending": NO_LABEL,
             }
         models = tuple(
-            (one, getattr(one, "n_rows_seen_", 0))
-            for one in (model, background)
-            if one is not None
+            (trained, getattr(trained, "n_rows_seen_", 0))
+            for trained in (model, background)
+            if trained is not None
         )
         return update._replace(end=end, models=models, changes=changes)
 
     def _store_until_model(self, X, y, weight):
         # Store labels until there are two classes, then create the model.
         batches = [*self._stored_batches, (X, y, weight)]
-        seen = [labels for _, labels, _ in batches if labels is not None]
+        labels_seen = [labels for _, labels, _ in batches if labels is not None]
         classes = self._classes
         if classes is None:
-            classes = unique_classes(np.concatenate(seen))
+            classes = unique_classes(np.concatenate(labels_seen))
         changes = {
             "_stored_batches": batches,
             "_n_taught": self._n_taught + len(y),
@@ -172,10 +176,10 @@ class StreamUpdates(Transactional):
         if len(classes) >= 2:
             model = self._new_estimator()
             for rows, labels, w in batches:
-                given = {} if w is None else {"sample_weight": w}
+                arguments = {} if w is None else {"sample_weight": w}
                 if labels is None:
                     labels = self._without_label(rows)
-                model.partial_fit(rows, labels, classes=classes, **given)
+                model.partial_fit(rows, labels, classes=classes, **arguments)
             changes |= {"estimator_": model, "_classes": classes, "_stored_batches": []}
             self._classes = classes
             changes["_leaves"] = self._with_labels(self._leaves, model, X, y)
@@ -210,13 +214,15 @@ class StreamUpdates(Transactional):
     def _with_labels(self, leaves, model, X, y):
         # Label counts of leaves, before the labels are learned. The first labels of a
         # model are counted in the leaves that they create.
-        final, seen = final_step(model)
+        final, transform = final_step(model)
         if "leaves" not in self._strategy.needs or not hasattr(final, "classes_"):
             return leaves
-        found = final.apply(seen(X))
+        leaf_ids = final.apply(transform(X))
         codes = np.searchsorted(self._classes, y)
         leaves = leaves.copy()
-        leaves.add_labels(np.asarray(found, dtype=np.intp), codes, len(self._classes))
+        leaves.add_labels(
+            np.asarray(leaf_ids, dtype=np.intp), codes, len(self._classes)
+        )
         return leaves
 
     def _learn_unqueried(self):
@@ -261,7 +267,7 @@ def _n_learned_by_model(update):
     return [getattr(model, "n_rows_seen_", 0) - n for model, n in models]
 
 
-DRIFT = (
+DETECTOR_CHANGED = (
     "the parameter drift, from which it would be restored, has changed. Set it to the "
     "detector that the stream started with."
 )
@@ -279,7 +285,8 @@ def write_parts(state):
         kind = type(running).__name__
         written = write_detector(running)
         if type(written) is tuple and _kernel(kind, state) is not type(running):
-            written = PickleOnly(running, DRIFT)
+            # only a pickle can restore it
+            written = PickleOnly(running, DETECTOR_CHANGED)
         state["_detector"] = (kind, written)
     return state
 
@@ -302,7 +309,7 @@ def read_parts(state):
 
 
 def _kernel(name, state):
-    # The package's own of that name, or that of the parameter.
+    # Returns the compiled class of a detector of this package, or of the parameter.
     for make in DETECTORS.values():
         kind = type(make().kernel())
         if kind.__name__ == name:

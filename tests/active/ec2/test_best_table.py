@@ -19,8 +19,8 @@ def test_it_counts_the_hypotheses_that_are_left(settings):
         hypotheses = strategy._hypotheses(context)
         alive = np.ones(200, dtype=bool)
         if strategy.pure:
-            alive = strategy._space(context).alive
-            hypotheses = strategy._space(context).hypotheses
+            alive = strategy._version_space(context).alive
+            hypotheses = strategy._version_space(context).hypotheses
         table = np.zeros((2, hypotheses.groups.max() + 1))
         foreseen = hypotheses.outcomes(X, row)[:, 0]
         np.add.at(

@@ -159,7 +159,7 @@ def test_a_run_that_fails_charges_and_learns_nothing(name, kind):
     assert pickle.dumps(learner) == before
     run = learner.run(X[200:260], Y[200:260])
     expected = pickle.loads(before).run(X[200:260], Y[200:260])
-    assert run.asked.tolist() == expected.asked.tolist()
+    assert run.queried.tolist() == expected.queried.tolist()
     assert run.predictions.tolist() == expected.predictions.tolist()
 
 

@@ -56,15 +56,15 @@ def learner(estimator=None, **parameters):
 @pytest.mark.parametrize("name", KINDS)
 def test_the_published_count_is_above_it_by_one_label_at_most(name):
     run = learner(strategy=name, strict_budget=False).run(X[:400], Y[:400])
-    before = run.asked.cumsum() - run.asked
+    before = run.queried.cumsum() - run.queried
     rows = np.arange(1, 401)
-    assert (before[run.asked] < 0.1 * rows[run.asked]).all()
-    assert (run.asked.cumsum() <= 0.1 * rows + 1).all()
+    assert (before[run.queried] < 0.1 * rows[run.queried]).all()
+    assert (run.queried.cumsum() <= 0.1 * rows + 1).all()
 
 
 def test_the_windowed_share_forgets():
     early = learner(strategy="random", budget=0.2, budget_estimate="windowed")
-    asked = early.run(X, Y).asked
+    asked = early.run(X, Y).queried
     recent, limits = 0.0, []
     for queried in asked:
         limits.append(recent * 0.99 + 1.0 <= 20.0)
@@ -105,7 +105,7 @@ def test_run_is_query_and_teach_row_by_row(name):
         predicted.append(steps.predict(row)[0] if fitted else None)
         if asked[-1]:
             steps.teach(row, label)
-    assert run.asked.tolist() == asked
+    assert run.queried.tolist() == asked
     assert run.predictions.tolist() == predicted
     assert pickle.dumps(once) == pickle.dumps(steps)
     known = np.array([said is not None for said in predicted])
@@ -118,7 +118,7 @@ def test_rows_before_the_first_model_are_no_errors():
     """Nor do they count as missed rows of the rarest class."""
     one = learner(strategy="random", budget=0.5)
     run = one.run(X[:300], Y[:300])
-    first = int(run.asked.argmax())
+    first = int(run.queried.argmax())
     assert 0 < first + 1 == run.n_unpredicted
     assert all(said is None for said in run.predictions[: first + 1])
     rest = run.predictions[first + 1 :].astype(int)
@@ -139,7 +139,7 @@ def test_a_run_without_a_prediction_has_no_accuracy():
 def test_selective_sampling_queries_all_until_there_is_a_model(share):
     run = learner(strategy="selective_sampling", budget=share).run(X, Y)
     first = int(np.ceil(1 / share))  # row that the budget can pay for
-    assert run.asked.argmax() + 1 == run.n_unpredicted == first
+    assert run.queried.argmax() + 1 == run.n_unpredicted == first
 
 
 # -- slow, obvious versions ---------------------------------------------------------
@@ -216,7 +216,7 @@ def test_settled_leaves_are_queried_less_often():
         chance = (0.5 + radius) / (0.5 + radius + gap)
     expected = np.where(settled, chance, 1.0)
     wanted = draws(one._seed, 1000, 2500, 0) < expected
-    asked, spent = [], one.n_asked_
+    asked, spent = [], one.n_queried_
     for i, want in enumerate(wanted):
         asked.append(want and spent + 1 <= 0.5 * (1001 + i))
         spent += asked[-1]
@@ -259,7 +259,7 @@ def watched_errors(strategy, **parameters):
     one.fit(x[:300], y[:300])
     asked = one.query(x[300:])
     one.teach(x[300:][asked], y[300:][asked])
-    return len(Watching.seen), one.n_asked_
+    return len(Watching.seen), one.n_queried_
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_other_classifiers(estimator):
     run = one.fit(X[:50], Y[:50]).run(X[:400], Y[:400])
     assert run.accuracy > 0.7
     assert 0.0 < run.f1 < 1.0
-    assert one.asked_share_ <= 0.2
+    assert one.queried_share_ <= 0.2
 
 
 @pytest.mark.parametrize(

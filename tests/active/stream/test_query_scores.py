@@ -62,7 +62,7 @@ def test_a_run_is_the_published_algorithm(score, threshold, budget):
     one = learner(QueryScoreSampling(score, threshold), budget=budget)
     run = one.run(X, Y)
     model, asked, predictions = by_hand(score, threshold, budget, one._seed)
-    assert run.asked.tolist() == asked
+    assert run.queried.tolist() == asked
     assert run.predictions.tolist() == predictions
     # a last row that was not asked for is handed over before the next decision
     one.query(X[:1])
@@ -74,14 +74,14 @@ def test_a_run_is_the_published_algorithm(score, threshold, budget):
 def test_names_have_thresholds_of_the_thesis(score):
     threshold = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}[score]
     named, meant = learner(score), learner(QueryScoreSampling(score, threshold))
-    asked = named.run(X, Y).asked
-    assert asked.tolist() == meant.run(X, Y).asked.tolist()
+    asked = named.run(X, Y).queried
+    assert asked.tolist() == meant.run(X, Y).queried.tolist()
     assert 0 < asked.sum() < 50
 
 
 def test_two_scores_query_the_same_rows():
-    oasis_asked = learner(QueryScoreSampling("oasis", 0.25)).run(X, Y).asked
-    gbs_asked = learner(QueryScoreSampling("gbs", 0.375)).run(X, Y).asked
+    oasis_asked = learner(QueryScoreSampling("oasis", 0.25)).run(X, Y).queried
+    gbs_asked = learner(QueryScoreSampling("gbs", 0.375)).run(X, Y).queried
     assert oasis_asked.tolist() == gbs_asked.tolist()
 
 
@@ -128,14 +128,14 @@ def test_only_semi_supervised_classifiers_learn_unlabeled_rows():
             return super().partial_fit(X, y, classes, sample_weight)
 
     run = learner("random", Watching()).fit(X[:50], Y[:50]).run(X, Y)
-    assert run.asked.any()
+    assert run.queried.any()
 
 
 def test_few_labels_are_enough_for_separated_classes():
     x, y = make_diced(1000, random_state=0)
     one = learner(estimator=OASISClassifier(n_particles=300), budget=0.05)
     one.run(x, y)
-    assert one.n_asked_ <= 50
+    assert one.n_queried_ <= 50
     assert one.score(x, y) > 0.9
 
 
