@@ -1,4 +1,7 @@
-"""Bootstrap samples of a forest, keyed by seed, tree and number of the draw."""
+"""Bootstrap samples of a forest, keyed by seed, tree and number of the draw.
+
+`mix` hashes a 64-bit key, and `unit` maps a hash to [0, 1).
+"""
 
 import numpy as np
 
@@ -7,7 +10,7 @@ cimport cython
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint32_t, uint64_t
 
-cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
+cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15     # 2^64 over the golden ratio
 
 
 def tree_seed(uint64_t seed, uint64_t tree):

@@ -1,4 +1,8 @@
-"""The confidence forest estimator."""
+"""The confidence forest estimator.
+
+Its attribute `_model` is a `ForestModel`, which has the trees; properties such as
+`estimators_` are computed from it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
 VALIDATED_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
-@suggests_parameters(COUNTERPARTS)
+@suggests_parameters(COUNTERPARTS)  # in the error for an unknown parameter
 @dataclass(eq=False, repr=False)
 class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     """Random forest classifier of confidence trees.

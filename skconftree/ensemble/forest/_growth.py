@@ -1,4 +1,9 @@
-"""Growth of a forest from the arguments of `fit` and `partial_fit`."""
+"""Growth of a forest from the arguments of `fit` and `partial_fit`.
+
+A `Plan` has the resolved parameters with which a tree is grown. A *grower* trains a
+tree row by row. The *pool* consists of unlabeled rows, from which bounds can compute
+the weights of branches. A `TreeModel` has a tree and what its predictions need.
+"""
 
 import threading
 from functools import partial
@@ -135,6 +140,7 @@ def _grow_tree(sampler, new, count_repeats, by_sample, random):
     random.seed(new.seed)
     table, data = new.table, new.table.data
     counts = None if sampler is None else sampler.counts(new.index, table.n_pool)
+    # if repeated rows do not count, the bound uses the weights of distinct rows
     distinct = None
     if not (sampler is None or count_repeats or new.plan.settings.bound is None):
         distinct = sampler.distinct_weights(counts)
@@ -160,7 +166,7 @@ def _balanced(class_counts):
     return weights
 
 
-TREES = 32  # whose out-of-bag rows are in memory at a time
+TREES = 32  # number of trees whose out-of-bag rows are in memory at a time
 
 
 def out_of_bag_proba(forest, model, X, finite):
@@ -172,17 +178,17 @@ def out_of_bag_proba(forest, model, X, finite):
     sampler, trees = model.sampler, [member.tree for member in model.trees]
     values = [tree.proba for tree in trees]
     for first in range(0, len(trees), TREES):
-        some = slice(first, first + TREES)
-        absent = [sampler.counts(first + i) == 0 for i in range(len(trees[some]))]
+        batch = slice(first, first + TREES)
+        absent = [sampler.counts(first + i) == 0 for i in range(len(trees[batch]))]
         for mask in absent:
             n_votes += mask
 
-        def add(rows, some=some, absent=absent):
+        def add(rows, batch=batch, absent=absent):
             masks = [mask[rows] for mask in absent]
-            for part, block in blocks(X[rows]):
+            for part, block in blocks(X[rows]):  # dense blocks of rows
                 add_votes(
-                    trees[some],
-                    values[some],
+                    trees[batch],
+                    values[batch],
                     block,
                     finite,
                     votes[rows][part],
@@ -229,7 +235,7 @@ class ForestGrowth(NamedTuple):
         forest, _, retained, parameters, split_rules, prunings = self
         table = table._replace(y=table.y.astype(np.uint16))
         seed = forest._model.seed if retained else forest._draw_seed()
-        left_out = find_identifying(table)
+        left_out = find_identifying(table)  # columns such as IDs
         sampler, order, sample, total = _make_sampler(forest, table, seed)
         drawn = _drawn_rows(table, None if sampler is None else order)
         tables, plans = {}, []
@@ -305,8 +311,9 @@ def _rate(forest):
 
 
 def _make_sampler(forest, table, seed):
-    # Returns the sampler; the order of the rows by their content; the rows to draw
-    # from, in that order, with the weights that trees use; the weight of a sample.
+    # Returns the sampler; the order of the rows by their content, which groups equal
+    # rows; the rows to draw from, in that order, with the weights that trees use; the
+    # weight of a sample.
     weight, order, total = table.weight, None, table.total
     if forest.bootstrap or weight is None or (weight == np.rint(weight)).all():
         order = table.content_order()
@@ -347,6 +354,7 @@ def _model_of_tree(parameters, table, sampler, new, tree, rate):
         tree,
         tree._rows_of_root(),
         grower=grower,
+        # naive Bayes is used only after it was evaluated on further rows
         waits=template.leaf_prediction == "auto",
     )
 
@@ -370,13 +378,13 @@ def _out_of_bag(forest, model, table, order, X):
         else:
             weight = None if table.weight is None else table.weight[known]
             score = float(accuracy_score(true, predicted, sample_weight=weight))
-    of_all_rows = np.full((table.n_input_rows, len(classes)), np.nan)
-    of_all_rows[table.row_indices] = proba
-    return OutOfBag(score, of_all_rows)
+    expanded = np.full((table.n_input_rows, len(classes)), np.nan)
+    expanded[table.row_indices] = proba
+    return OutOfBag(score, expanded)
 
 
 def grow_forest_on(forest, call):
-    """Make a forest model that learns row by row, from scratch or from a fitted one."""
+    """Create a forest model that learns row by row, possibly from a fitted model."""
     before = forest._model
     if before is None:
         seed, parameters = forest._draw_seed(), tree_parameters(forest)

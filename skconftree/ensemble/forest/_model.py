@@ -1,4 +1,10 @@
-"""Model of a forest: its trees, their samples and votes, and serialization."""
+"""Model of a forest: its trees, their samples and votes, and serialization.
+
+A *grower* trains a tree row by row. A *template* is a tree as an unfitted estimator.
+The `schema` has the names and types of the columns, and validates rows. The *state* of
+a model is what is pickled; `canonical` makes the pickles of equal states equal.
+`finite` is whether rows have no missing values.
+"""
 
 from dataclasses import dataclass, fields
 from inspect import signature
@@ -23,10 +29,10 @@ from ...utils._codec import (
 from ...utils._warnings import warn
 from .._bootstrap import draw_counts, tree_seed
 from ._stepping import STEP, Steps
-from ._streaming import trusts
+from ._streaming import vote_weights
 from ._voting import add_votes
 
-RESOLUTION = 2.0**-20  # of distinct weights, so that sums are exact
+RESOLUTION = 2.0**-20  # to which distinct weights are rounded: exact sums
 MAX_DRAWS = 2**31 - 1  # counts are 32-bit integers
 LARGE_BYTES = 10**9  # of a forest without `max_bytes`, which is then warned about
 
@@ -48,7 +54,10 @@ def number_of_draws(max_samples, total):
 
 
 class Sampler(NamedTuple):
-    """Bootstrap samples of `n_draws` rows per tree; `ends` as in `ContentOrder`."""
+    """Bootstrap samples of `n_draws` rows per tree.
+
+    `ends` are the cumulative weights of the groups of equal rows.
+    """
 
     ends: np.ndarray
     n_draws: int
@@ -76,10 +85,10 @@ class Sampler(NamedTuple):
         equal = np.maximum(self.weights, 1.0)
         drawn = counts[: len(equal)].astype(np.float64)
         distinct = np.minimum(drawn, 1.0)
-        some = (equal > 1.0) & (drawn > 1.0)
-        equal, drawn = equal[some], drawn[some]
+        has_repeats = (equal > 1.0) & (drawn > 1.0)
+        equal, drawn = equal[has_repeats], drawn[has_repeats]
         mean = -equal * np.expm1(drawn * np.log1p(-1.0 / equal))
-        distinct[some] = np.rint(mean / RESOLUTION) * RESOLUTION
+        distinct[has_repeats] = np.rint(mean / RESOLUTION) * RESOLUTION
         return np.append(distinct, np.zeros(len(counts) - len(distinct)))
 
 
@@ -106,9 +115,11 @@ class DrawnRows(NamedTuple):
 
 # Parameters that are fixed for the trees of a forest. They have no look-ahead, because
 # averaging compensates for greedy splits, and threads grow different trees.
-OFF = {"lookahead": 0, "n_jobs": None}
+FIXED_PARAMETERS = {"lookahead": 0, "n_jobs": None}
 TREE_PARAMETERS = tuple(
-    name for name in signature(ConfidenceTreeClassifier).parameters if name not in OFF
+    name
+    for name in signature(ConfidenceTreeClassifier).parameters
+    if name not in FIXED_PARAMETERS
 )
 
 
@@ -162,7 +173,8 @@ def tree_parameters(forest):
             f"The 'bound' parameter of {type(forest).__name__} must contain at least "
             f"one bound. Got {forest.bound!r} instead."
         )
-    parameters = {name: getattr(forest, name) for name in TREE_PARAMETERS} | OFF
+    parameters = {name: getattr(forest, name) for name in TREE_PARAMETERS}
+    parameters |= FIXED_PARAMETERS
     if forest.class_weight == "balanced_subsample":
         parameters["class_weight"] = "balanced"
     return [parameters | {"bound": bound} for bound in bounds]
@@ -177,7 +189,10 @@ def tree_alone(parameters, tree, *, grows):
 
 
 class Voters:
-    """Trees of a forest for predictions; if `growing`, their growers predict."""
+    """Trees of a forest for predictions; if `growing`, their growers predict.
+
+    `by_bayes` is whether a tree predicts by its grower, which may use naive Bayes.
+    """
 
     def __init__(self, models, weights=None, growing=False):
         self.models = models
@@ -195,11 +210,11 @@ class Voters:
         self.groups = [
             (
                 by_bayes,
-                some,
-                [member.tree for member in some],
-                None if by_bayes else [member.tree.proba for member in some],
+                group,
+                [member.tree for member in group],
+                None if by_bayes else [member.tree.proba for member in group],
             )
-            for by_bayes, some in self.groups
+            for by_bayes, group in self.groups
         ]
 
     @property
@@ -209,10 +224,10 @@ class Voters:
 
     def add(self, X, finite, out):
         """Add the votes of all trees, in their order, to `out`."""
-        for i, (by_bayes, some, trees, values) in enumerate(self.groups):
+        for i, (by_bayes, group, trees, values) in enumerate(self.groups):
             if by_bayes:
-                with some[0]._lock:
-                    votes = some[0].grower.predict_proba(X, finite)
+                with group[0]._lock:
+                    votes = group[0].grower.predict_proba(X, finite)
             elif self.weights is None:
                 add_votes(trees, values, X, finite, out)
                 continue
@@ -270,15 +285,15 @@ class ForestModel:
     drawn: DrawnRows | None = None
 
     n_outputs = 1  # as in scikit-learn
-    _shown = _voters = None
-    _begun = False  # whether the trees were prepared for the columns of the rows
+    _estimators = _voters = None  # caches
+    _is_prepared = False  # whether the trees were prepared for the columns of the rows
 
     @property
     def estimators(self):
         """The trees as estimators."""
-        if self._shown is None:
+        if self._estimators is None:
             n = len(self.parameters)
-            self._shown = [
+            self._estimators = [
                 tree_of_model(
                     tree,
                     tree_alone(self.parameters[i % n], tree, grows=self.grows)
@@ -286,7 +301,7 @@ class ForestModel:
                 )
                 for i, tree in enumerate(self.trees)
             ]
-        return self._shown
+        return self._estimators
 
     @property
     def grows(self):
@@ -397,7 +412,7 @@ class ForestModel:
         """Weights of the trees according to `vote` of the forest; None: equal."""
         if vote == "mean" or self.records is None:
             return None
-        return trusts(self.records)
+        return vote_weights(self.records)
 
     def feature_importances(self):
         """Impurity-based feature importances, averaged over the trees."""
@@ -417,14 +432,14 @@ class ForestModel:
 
     def learn(self, call, *, predicts=False, **options):
         """Train all trees on rows; return prior predictions if `predicts`."""
-        if not self._begun or call.rows.schema is not self.schema:
-            self.schema, self._begun = call.rows.schema, True
+        if not self._is_prepared or call.rows.schema is not self.schema:
+            self.schema, self._is_prepared = call.rows.schema, True
             for tree in self.trees:
-                if tree.ends_shrinkage:
+                if tree.ends_shrinkage:  # drift detection needs current proportions
                     tree.end_shrinkage()
                 tree.begin(self.schema)
         for tree in self.trees:
-            tree.honest_counts = None
+            tree.honest_counts = None  # of held-out rows, for the previous leaves
         predicted = np.empty(len(call.labels), dtype=np.intp) if predicts else None
         Steps(self, **options).learn(call.rows, call.labels, call.weight, predicted)
         return predicted

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from ...tree._classes import ConfidenceTreeClassifier
 
 
-TREES = 32  # whose samples are in memory at a time
-ROWS = 4096  # that are predicted at a time
+TREES = 32  # number of trees whose samples are in memory at a time
+ROWS = 4096  # number of rows that are predicted at a time
 METHODS = ("jackknife",)
 
 
 def limits_of_votes(model, rows, confidence_level):
     """Confidence limits of the trees' mean vote, by the infinitesimal jackknife."""
-    X, finite, _ = rows
+    X, finite, _ = rows  # finite: whether X has no missing values
     if model.grows:
         raise ValueError(
             "method='jackknife' needs the bootstrap samples of fit, but this forest "
@@ -103,10 +103,10 @@ def products_of_samples(sampler, n_trees):
         return (np.array(counts) - expected) / scale
 
     for i in range(0, n_trees, TREES):
-        some = samples(i)
+        batch = samples(i)
         for j in range(0, i + 1, TREES):
-            others = some if j == i else samples(j)
-            product = some @ others.T
+            others = batch if j == i else samples(j)
+            product = batch @ others.T
             products[i : i + TREES, j : j + TREES] = product
             products[j : j + TREES, i : i + TREES] = product.T
     return products
@@ -157,8 +157,8 @@ class ForestPrediction(VotingForest):
         voters = model.voters(self.vote)
 
         def add(part):
-            for some, block in blocks(X[part]):
-                voters.add(block, rows.finite, out[part][some])
+            for block_rows, block in blocks(X[part]):  # dense blocks of rows
+                voters.add(block, rows.finite, out[part][block_rows])
 
         self._in_parallel(add, X.shape[0], len(model.trees))
         out /= voters.total

@@ -1,4 +1,7 @@
-"""Leaves of the rows of a table in each tree of a forest that grows."""
+"""Leaves of the rows of a table in each tree of a forest that grows.
+
+Methods decorated by `follows` lock the forest and the index.
+"""
 
 from __future__ import annotations
 
@@ -62,20 +65,22 @@ class ForestRowIndex(Lockable):
         if n > 2**31 - 1:
             raise ValueError(f"An index holds at most {2**31 - 1} rows, got {n}.")
         self._nodes = []  # leaf of each row, per tree
-        self._trees = []  # the trees, with their growth when rows were last routed
-        self._moved = np.ones(n, dtype=np.uint8)
+        # each tree, and its numbers of nodes and of changes of splits (`growth_of`)
+        # when rows were last routed
+        self._trees = []
+        self._is_changed = np.ones(n, dtype=np.uint8)
         self._sums = None  # of the trees' votes for each row and class
         self._shares = []  # of the nodes of each tree, as included in the sums
-        self._follow()
-        self._moved[:] = 1
+        self._update_leaves()
+        self._is_changed[:] = 1
 
-    def _follow(self):
-        # The caller holds both locks.
+    def _update_leaves(self):
+        # Route rows whose leaf was split; the caller holds both locks.
         table = self._table.current()
         has_new_codes = table is not self._table
         members = table.estimator._model.trees
         if len(members) != len(self._trees):
-            self._moved[:] = 1
+            self._is_changed[:] = 1
             self._sums = None
         del self._trees[len(members) :], self._nodes[len(members) :]
         for i, member in enumerate(members):
@@ -90,10 +95,10 @@ class ForestRowIndex(Lockable):
             if before[0] is not tree or has_new_codes or before[1][1] != now[1][1]:
                 self._sums = None  # the previous leaves of rows are unknown
             if before[0] is not tree:
-                self._moved[:] = 1
+                self._is_changed[:] = 1
                 self._trees[i] = None, None
                 self._nodes[i][:] = 0
-            reroute(tree, table.rows, self._nodes[i], self._moved)
+            reroute(tree, table.rows, self._nodes[i], self._is_changed)
             self._trees[i] = now
         self._table = table  # last, as the routing above may be interrupted
         return self._nodes
@@ -101,13 +106,15 @@ class ForestRowIndex(Lockable):
     @property
     def n_rows(self) -> int:
         """Number of rows of the table."""
-        return len(self._moved)
+        return len(self._is_changed)
 
     @property
     def n_bytes(self) -> int:
         """Number of bytes that the index occupies, without the table."""
         sums = 0 if self._sums is None else self._sums.nbytes
-        return sum(nodes.nbytes for nodes in self._nodes) + self._moved.nbytes + sums
+        return (
+            sum(nodes.nbytes for nodes in self._nodes) + self._is_changed.nbytes + sums
+        )
 
     @follows
     def update(self) -> Indices:
@@ -119,9 +126,9 @@ class ForestRowIndex(Lockable):
             Row indices in ascending order. All rows on the first call, and after a tree
             was replaced.
         """
-        self._follow()
-        changed = np.flatnonzero(self._moved)
-        self._moved[:] = 0
+        self._update_leaves()
+        changed = np.flatnonzero(self._is_changed)
+        self._is_changed[:] = 0
         return changed
 
     @follows
@@ -133,7 +140,7 @@ class ForestRowIndex(Lockable):
         ndarray of shape (n_rows, n_trees), int32
             Leaf indices.
         """
-        return np.column_stack(self._follow())
+        return np.column_stack(self._update_leaves())
 
     @follows
     def predict_proba(self) -> Floats:
@@ -150,7 +157,7 @@ class ForestRowIndex(Lockable):
         ndarray of shape (n_rows, n_classes)
             Class probabilities, in the order of `classes_`.
         """
-        estimator, nodes = self._table.estimator, self._follow()
+        estimator, nodes = self._table.estimator, self._update_leaves()
         model = estimator._model
         if model.vote_weights(estimator.vote) is not None or any(
             member.predicts_by_bayes for member in model.trees
@@ -199,7 +206,7 @@ class ForestRowIndex(Lockable):
         ndarray of shape (n_rows,), int32
             Leaf indices.
         """
-        return self._follow()[tree].copy()
+        return self._update_leaves()[tree].copy()
 
     def __reduce__(self):
         raise TypeError(

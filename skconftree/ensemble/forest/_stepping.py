@@ -1,4 +1,8 @@
-"""Incremental training of a forest, in steps that all trees make together."""
+"""Incremental training of a forest, in steps that all trees make together.
+
+`finite` is whether rows have no missing values. The `records` of a forest are the
+recent accuracies of its trees.
+"""
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -28,7 +32,7 @@ class Steps:
     def learn(self, rows, labels, weight, predicted):
         """Train all trees on rows; fill `predicted` with prior predictions."""
         with self._threads:
-            for part, block in blocks(rows.X):
+            for part, block in blocks(rows.X):  # dense blocks of rows
                 self._learn_block(
                     block,
                     labels[part],

@@ -1,4 +1,9 @@
-"""Incremental training of a forest's trees, for one step of a stream."""
+"""Incremental training of a forest's trees, for one step of a stream.
+
+A `Grower` trains one tree row by row. The reserve is memory that is set aside, so that a
+step can be completed when no more memory is available. `mix` hashes a 64-bit key, and
+`unit` maps a hash to [0, 1).
+"""
 
 from functools import partial
 
@@ -16,12 +21,12 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, intp_t, label_t, uint64_t,
 )
 
-cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
-cdef float64_t FADING = 0.999       # decay per row of the recorded accuracy
+cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15     # 2^64 over the golden ratio
+cdef float64_t DECAY = 0.999        # decay per row of the recorded accuracy
 cdef enum:
     MAX_RESERVE_BYTES = 268435456
-    MAX_DRAWS = 1000
-    FIRST_DRAWS = 4
+    MAX_DRAWS = 1000            # limit of a Poisson weight
+    FIRST_DRAWS = 4             # weights below this are found without branches
 
 
 cdef struct Poisson:
@@ -191,7 +196,7 @@ cdef int _learn_tree(
     cdef bint predicts = votes is not None or record is not None
     cdef float64_t[::1] proba = np.empty(K)
     cdef float64_t* predicted = &proba[0] if predicts else NULL
-    cdef float64_t trust = 1.0
+    cdef float64_t vote_weight = 1.0
     cdef float64_t right = 0.0      # copies of `record`, which shares its cache line
     cdef float64_t seen = 0.0       # with the records of other threads
     cdef float64_t w, drawn
@@ -225,18 +230,18 @@ cdef int _learn_tree(
                         grower.leaves.at[node], stopped_at, &X[i, 0], &scratch, predicted
                     )
                 if record is not None:
-                    trust = trust_of(right, seen)
+                    vote_weight = vote_weight_of(right, seen)
                     best = 0
                     for c in range(1, K):
                         if predicted[c] > predicted[best]:
                             best = c
                     if w > 0.0:     # rows of weight 0 are not learned
-                        right = FADING * right + (best == y[i])
-                        seen = FADING * seen + 1.0
+                        right = DECAY * right + (best == y[i])
+                        seen = DECAY * seen + 1.0
                 if votes is not None:
                     for c in range(K):
-                        votes[i, c] = trust * predicted[c]
-                    votes[i, K] = trust
+                        votes[i, c] = vote_weight * predicted[c]
+                    votes[i, K] = vote_weight
                 if drawn > 0.0 and grower.n_rows_seen % 1024 == 0:
                     with gil:
                         grower.limit_memory()
@@ -249,14 +254,14 @@ cdef int _learn_tree(
     return 0
 
 
-cdef inline float64_t trust_of(float64_t right, float64_t seen) noexcept nogil:
+cdef inline float64_t vote_weight_of(float64_t right, float64_t seen) noexcept nogil:
     # Accuracy on recent rows, with add-one smoothing.
     return (right + 1.0) / (seen + 2.0)
 
 
-def trusts(const float64_t[:, ::1] records not None):
+def vote_weights(const float64_t[:, ::1] records not None):
     """Weight of the vote of each tree, by the records of `learn_step`."""
     out = np.empty(records.shape[0])
     for t in range(records.shape[0]):
-        out[t] = trust_of(records[t, 0], records[t, 1])
+        out[t] = vote_weight_of(records[t, 0], records[t, 1])
     return out

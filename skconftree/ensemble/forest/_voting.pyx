@@ -1,4 +1,8 @@
-"""Class probabilities of a forest: sums over its trees in their order."""
+"""Class probabilities of a forest: sums over its trees in their order.
+
+To *pack* nodes and rows is to copy them to a compact format that is faster to route. An
+`Arena` owns memory. `finite` is whether rows have no missing values.
+"""
 
 import numpy as np
 
@@ -32,7 +36,7 @@ cdef struct Voter:
     const int16_t* child_of_code
     const float64_t* value      # [n_nodes, n_classes]
     const uint8_t* counts       # whether the tree's vote counts for each row, or NULL
-    bint has_unit_weights
+    bint only_thresholds        # no missing values in rows, and no split on categories
     intp_t n_packed             # number of its nodes if it is packed, otherwise 0
     intp_t min_depth            # steps that are made without checking for leaves
 
@@ -88,7 +92,7 @@ def add_votes(
             voters[t].branching = tree.branching
             voters[t].child_of_code = tree.child_of_code
             voters[t].value = &value[0, 0]
-            voters[t].has_unit_weights = finite and tree.n_mapped_codes == 0
+            voters[t].only_thresholds = finite and tree.n_mapped_codes == 0
             voters[t].counts = NULL
             voters[t].n_packed = 0
             voters[t].min_depth = 0
@@ -131,7 +135,7 @@ def add_votes(
                         )
                         _add(&voters[t], at, width, K, start, &out[start, 0])
                         continue
-                    if voters[t].has_unit_weights:
+                    if voters[t].only_thresholds:
                         route(voters[t].nodes, &X[start, 0], width, d, leaves)
                     else:
                         route_any(

@@ -1,4 +1,10 @@
-"""Nearest class mean (NCM) trees: storage, routing and growth."""
+"""Nearest class mean (NCM) trees: storage, routing and growth.
+
+The fields of NodeStats and SplitBlock, with which criterion and bound evaluate candidate
+splits, are described in criteria/_score.pxd, those of SplitEvidence in
+bounds/_contract.pxd. *Kernels* are the compiled objects of criterion and bound. An `Arena`
+owns memory.
+"""
 
 cimport cython
 import numpy as np
@@ -24,7 +30,7 @@ from skconftree.utils._typedefs cimport (
     uint8_t,
 )
 
-TEST_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
+SPLIT_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
 # Arrays with one element per class mean; all other arrays have one per node.
 CENTROID_ARRAYS = ("centroids", "owners", "sides")
 
@@ -72,7 +78,7 @@ cdef class NCMTree(NodeTable):
 
     cdef dict _shapes(self, intp_t capacity):
         cdef dict shapes = NodeTable._shapes(self, capacity)
-        shapes["tests"] = ((capacity,), TEST_DTYPE)
+        shapes["tests"] = ((capacity,), SPLIT_DTYPE)
         return shapes
 
     cdef tuple _names(self):
@@ -252,11 +258,11 @@ cdef class NCMTree(NodeTable):
         cdef intp_t index = self._checked_node(node)
         shown = self._snapshot().all_arrays()
         split = shown["tests"][index]
-        some = slice(split["first"], split["first"] + split["n"])
+        means = slice(split["first"], split["first"] + split["n"])
         return (
-            self._snapshot().array("centroids")[some],
-            shown["owners"][some].astype(np.intp),
-            shown["first_child"][index] + shown["sides"][some].astype(np.intp),
+            self._snapshot().array("centroids")[means],
+            shown["owners"][means].astype(np.intp),
+            shown["first_child"][index] + shown["sides"][means].astype(np.intp),
         )
 
     cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil:
@@ -345,7 +351,7 @@ cdef class NCMGrower:
     cdef intp_t K, d
     cdef intp_t max_means       # maximum number of means of a split
     cdef float64_t share        # of the classes of a node; 0 = `max_means` of them
-    cdef bint by_root           # use the square root of the number of classes
+    cdef bint uses_sqrt         # use the square root of the number of classes
     cdef intp_t n_assignments
     cdef uint64_t seed
     cdef intp_t max_depth
@@ -358,7 +364,7 @@ cdef class NCMGrower:
     cdef const uint32_t* times      # counts of the rows
     cdef int32_t* rows          # [n] rows, those of a node are contiguous
     cdef int32_t* right_rows    # [n] buffer for partitioning
-    cdef uint16_t* near         # [n] nearest mean, by position in `rows`
+    cdef uint16_t* nearest      # [n] nearest mean, by position in `rows`
     cdef int32_t* present       # [K] classes of the node
     cdef int32_t* drawn_classes     # [K] classes whose means are compared
     cdef int32_t* class_index         # [K] index of a class among these, -1 = none
@@ -382,10 +388,10 @@ cdef class NCMGrower:
         self.d = n_features
         self.n_assignments = n_assignments
         self.seed = seed
-        self.by_root = max_classes is None
+        self.uses_sqrt = max_classes is None
         self.share = max_classes if isinstance(max_classes, float) else 0.0
         self.max_means = n_classes
-        if self.by_root or self.share > 0.0:
+        if self.uses_sqrt or self.share > 0.0:
             self.max_means = self._n_chosen(n_classes)
         else:
             self.max_means = max(min(<intp_t> max_classes, n_classes), 2)
@@ -398,7 +404,7 @@ cdef class NCMGrower:
     cdef intp_t _n_chosen(self, intp_t n) noexcept nogil:
         # Number of means in the split of a node with n classes.
         cdef intp_t m = self.max_means
-        if self.by_root:
+        if self.uses_sqrt:
             m = 1
             while m * m < n:
                 m += 1
@@ -485,7 +491,7 @@ cdef class NCMGrower:
         cdef Arena arena = self.arena
         self.rows = <int32_t*> arena.take(n, sizeof(int32_t))
         self.right_rows = <int32_t*> arena.take(n, sizeof(int32_t))
-        self.near = <uint16_t*> arena.take(n, sizeof(uint16_t))
+        self.nearest = <uint16_t*> arena.take(n, sizeof(uint16_t))
         self.present = <int32_t*> arena.take(K, sizeof(int32_t))
         self.drawn_classes = <int32_t*> arena.take(K, sizeof(int32_t))
         self.class_index = <int32_t*> arena.take(K, sizeof(int32_t))
@@ -582,7 +588,7 @@ cdef class NCMGrower:
         expect_by_chance(
             self.contingency, &stats, self.children, 2, &evidence.by_chance
         )
-        return self._install(tree, node, start, n_rows, m, &evidence)
+        return self._split_node(tree, node, start, n_rows, m, &evidence)
 
     cdef void _draw_classes(self, intp_t k, intp_t m) noexcept nogil:
         # Draw m of the k classes of the node; keep their order.
@@ -646,7 +652,7 @@ cdef class NCMGrower:
         for i in range(start, start + n_rows):
             row = self.rows[i]
             j = nearest(self.X + row * d, self.means, m, d)
-            self.near[i] = <uint16_t> j
+            self.nearest[i] = <uint16_t> j
             self.table[j * k + self.class_index[self.y[row]]] += self.times[row]
 
     cdef bint _choose(
@@ -655,8 +661,8 @@ cdef class NCMGrower:
         # Find the best assignment of the means to two sides; returns whether it
         # decreases the impurity. The first mean is always on the left, because
         # exchanging the sides gives the same split.
-        cdef bint all_of_them = m <= MAX_ENUMERATED
-        cdef intp_t n = (1 << (m - 1)) - 1 if all_of_them else self.n_assignments
+        cdef bint enumerates = m <= MAX_ENUMERATED
+        cdef intp_t n = (1 << (m - 1)) - 1 if enumerates else self.n_assignments
         cdef float64_t node_score = self.criterion.node(self.total, stats.n)
         cdef float64_t tie = ROUNDING * node_score
         cdef float64_t smallest = INFINITY
@@ -671,7 +677,7 @@ cdef class NCMGrower:
         splits.pool_left = self.n_left
         while start < n:
             splits.size = min(<intp_t> BLOCK, n - start)
-            if all_of_them:
+            if enumerates:
                 self._fill_all(splits.size, m, k)
             else:
                 self._fill_drawn(start, splits.size, m, k)
@@ -770,7 +776,7 @@ cdef class NCMGrower:
         for c in range(self.K):
             self.children[c] = counts[c] - right[c]
 
-    cdef intp_t _install(
+    cdef intp_t _split_node(
         self, NCMTree tree, intp_t node, intp_t start, intp_t n_rows, intp_t m,
         const SplitEvidence* evidence,
     ) except -1 nogil:
@@ -787,7 +793,7 @@ cdef class NCMGrower:
                 tree.reserve(tree.node_count + 2)
                 tree.reserve_centroids(tree.n_centroids + m)
         for i in range(start, start + n_rows):
-            if self.sides[self.near[i]] == 0:
+            if self.sides[self.nearest[i]] == 0:
                 self.rows[start + n_left] = self.rows[i]
                 n_left += 1
             else:

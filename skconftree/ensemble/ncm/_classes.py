@@ -1,4 +1,4 @@
-"""The NCM tree estimator."""
+"""The nearest class mean (NCM) tree estimator."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class NCMEstimator(ModelClassifier):
         return read_numbers(X, self._model.schema, type(self).__name__)[0]
 
 
-@suggests_parameters()
+@suggests_parameters()  # in the error for an unknown parameter
 @dataclass(eq=False, repr=False, kw_only=True)
 class NCMTreeClassifier(TreePrediction, NCMEstimator):
     r"""Decision tree classifier with nearest class mean (NCM) splits.
@@ -210,7 +210,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
           rows are stored.
         - ``"igt"``: incrementally growing tree. The new rows are added to the leaves
           that they reach, and these leaves are split on by the same rule as in `fit`.
-        - ``"rrn"``: another tree is grown from all stored rows.
+        - ``"rrn"``: another tree is grown from all stored rows (RRN in [2]_).
     max_stored_samples : int or None, default=None
         Maximum number of rows stored with ``update="igt"`` or ``"rrn"``, divided
         equally between the classes; at least the number of classes. The tree is grown

@@ -1,4 +1,4 @@
-"""The NCM forest estimator."""
+"""The nearest class mean (NCM) forest estimator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ from ...utils._types import Indices, Seed, TableLike
 from .._base import TASKS_PER_JOB, VotingForest
 from .._bootstrap import tree_seed
 from ._classes import GROWTH_CONSTRAINTS, NCMEstimator, tree_of_model
-from ._model import NCMForestModel, Samples, TreeUpdate, Update, judge, seed_of_update
+from ._model import (
+    NCMForestModel,
+    Samples,
+    TreeUpdate,
+    Update,
+    seed_of_update,
+    select_regrown,
+)
 from ._ncm_votes import (
     IntegerMeans,
     LeafShares,
@@ -43,10 +50,10 @@ TREE_PARAMETERS = (
 )
 
 
-@suggests_parameters()
+@suggests_parameters()  # in the error for an unknown parameter
 @dataclass(eq=False, repr=False)
 class NCMForestClassifier(VotingForest, NCMEstimator):
-    r"""Class-incremental random forest of nearest class mean trees (hi-RF).
+    r"""Class-incremental random forest of nearest class mean trees (hi-RF in [1]_).
 
     Each tree is a :class:`NCMTreeClassifier` grown on a bootstrap sample of the rows;
     the forest predicts the mean of their class proportions. When rows of known or new
@@ -72,8 +79,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     update : {"hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"}, default="hi-rf"
         How `partial_fit` updates the forest. With new samples of all stored rows:
 
-        - ``"hi-rf"``: trees with an error above the average are regrown (RRN); the
-          others only recount the class counts of their leaves (RLP).
+        - ``"hi-rf"``: trees with an error above the average are regrown (RRN in [1]_);
+          the others only recount the class counts of their leaves (RLP in [1]_).
         - ``"rrn"``: all trees are regrown.
         - ``"rlp"``: all trees only recount the class counts of their leaves.
         - ``"retrain"``: the forest is fitted to all stored rows.
@@ -278,7 +285,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         new_trees = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
         if self.update in ("retrain", "rrn"):
             return self._apply_update(update, new_trees, call, model)
-        leaves, times = _of_retained(model, n_before, retained)
+        leaves, times = _leaves_and_counts(model, n_before, retained)
         tree_updates = [
             TreeUpdate(*parts)
             for parts in zip(range(len(leaves)), model.trees, leaves, strict=True)
@@ -299,7 +306,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
             lambda tree: update.error_out_of_bag(tree, in_bag[tree.index]), tree_updates
         )
         errors = np.array([error for error, _ in errors_and_leaves])
-        regrown, threshold, penalty = judge(
+        regrown, threshold, penalty = select_regrown(
             errors, model.penalty, self.boost, self.alpha
         )
         tree_updates = [
@@ -402,7 +409,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         return np.column_stack(leaves)
 
 
-def _of_retained(model, n_before, retained):
+def _leaves_and_counts(model, n_before, retained):
     # Leaves of the retained rows of earlier calls in each tree, if they are known, and
     # how often these rows are in its sample.
     rows = slice(None) if retained is None else retained[:n_before]

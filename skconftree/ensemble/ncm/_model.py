@@ -39,10 +39,10 @@ RANK_KEY, UPDATE_KEY = 0x5A4D, 0x4843  # keys of derived seeds, one per purpose
 class Samples(NamedTuple):
     """Stored rows, in the order of the calls that passed them.
 
-    The rows of one call are sorted by hashes of their content, so that their order does
-    not matter. If there are too many rows of a class, those with the smallest `ranks`
-    are retained. Ranks are random, so that the retained rows are a random sample of all
-    `n_seen` rows of the class.
+    The rows of one call are sorted by hashes of their content (`ContentOrder`), so that
+    their order does not matter. If there are too many rows of a class, those with the
+    smallest `ranks` are retained. Ranks are random, so that the retained rows are a
+    random sample of all `n_seen` rows of the class.
     """
 
     X: np.ndarray
@@ -347,7 +347,7 @@ class Update(NamedTuple):
         return error, leaves
 
 
-def judge(errors, penalty, boost, alpha):
+def select_regrown(errors, penalty, boost, alpha):
     """Select the trees to regrow by their out-of-bag errors plus `penalty`.
 
     Trees above the mean error are regrown. `boost` adds ``alpha * tanh(error)`` to an
@@ -409,7 +409,8 @@ def resolve_plan(estimator):
         requested_bound, criterion, estimator.delta, caller
     )
     if bound is not None and isinstance(
-        bound.kernel(criterion, 2), IntervalBound | EvidenceBound | NodeTest
+        bound.kernel(criterion, 2),  # its compiled object
+        IntervalBound | EvidenceBound | NodeTest,
     ):
         raise InvalidParameterError(
             f"The 'bound' parameter of {caller} must be None, a statistical test or a "

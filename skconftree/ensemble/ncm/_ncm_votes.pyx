@@ -1,4 +1,7 @@
-"""Class proportions of a forest of nearest class mean trees: sums over its trees."""
+"""Class proportions of a forest of nearest class mean trees: sums over its trees.
+
+An `Arena` owns memory.
+"""
 
 from libc.math cimport fmax, sqrt
 from libc.string cimport memcpy
@@ -31,7 +34,7 @@ cdef enum:
     PADDING = 1         # vectors that must follow the last mean
 
 
-cdef struct Arrived:        # rows that have reached a node
+cdef struct NodeRows:       # rows that have reached a node
     intp_t node
     intp_t start            # their positions in the order
     intp_t end
@@ -42,7 +45,7 @@ def add_ncm_votes(
 ):
     """Add the class proportions of the leaf of each row in each tree to `out`.
 
-    They equal those of `NCMTree.value`, the class proportions of all nodes, bit for
+    They equal those of `NCMTree.proba`, the class proportions of all nodes, bit for
     bit. That array is not used because it is as large as the counts and mostly zeros:
     few classes reach a leaf.
     """
@@ -265,8 +268,8 @@ cdef class IntegerRows(IntegerVectors):
     cdef int32_t* leaves        # [n_rows] that they reach in the last tree
     cdef int32_t* order         # [n_rows] rows, grouped by the node that they have reached
     cdef int32_t* second_rows   # [n_rows] buffer for partitioning
-    cdef Arrived* level         # [n_rows] nodes of a level that have rows
-    cdef Arrived* below         # [n_rows] nodes of the next level
+    cdef NodeRows* level         # [n_rows] nodes of a level that have rows
+    cdef NodeRows* below         # [n_rows] nodes of the next level
 
     def __init__(self, const float32_t[:, ::1] X not None, float64_t largest):
         cdef intp_t n = X.shape[0]
@@ -276,8 +279,8 @@ cdef class IntegerRows(IntegerVectors):
         self.leaves = <int32_t*> self.arena.take(n, sizeof(int32_t))
         self.order = <int32_t*> self.arena.take(n, sizeof(int32_t))
         self.second_rows = <int32_t*> self.arena.take(n, sizeof(int32_t))
-        self.level = <Arrived*> self.arena.take(n, sizeof(Arrived))
-        self.below = <Arrived*> self.arena.take(n, sizeof(Arrived))
+        self.level = <NodeRows*> self.arena.take(n, sizeof(NodeRows))
+        self.below = <NodeRows*> self.arena.take(n, sizeof(NodeRows))
 
 
 cdef class IntegerMeans(IntegerVectors):
@@ -303,15 +306,15 @@ cdef class IntegerMeans(IntegerVectors):
     cdef void route(self, IntegerRows rows) noexcept nogil:
         # Find the leaf of each row, level by level. Each node of a level has at least
         # one row, so that a level has at most as many nodes as there are rows.
-        cdef Arrived* level = rows.level
-        cdef Arrived* below = rows.below
-        cdef Arrived arrived
+        cdef NodeRows* level = rows.level
+        cdef NodeRows* below = rows.below
+        cdef NodeRows arrived
         cdef const CentroidSplit* split
         cdef intp_t n_level = 1
         cdef intp_t n_below, middle, child, i, j
         for i in range(rows.n_rows):
             rows.order[i] = <int32_t> i
-        level[0] = Arrived(0, 0, rows.n_rows)
+        level[0] = NodeRows(0, 0, rows.n_rows)
         while n_level > 0:
             n_below = 0
             for j in range(n_level):
@@ -326,10 +329,10 @@ cdef class IntegerMeans(IntegerVectors):
                 middle = self._divide(rows, &arrived, split)
                 child = self.tree.first_child[arrived.node]
                 if middle > arrived.start:
-                    below[n_below] = Arrived(child, arrived.start, middle)
+                    below[n_below] = NodeRows(child, arrived.start, middle)
                     n_below += 1
                 if middle < arrived.end:
-                    below[n_below] = Arrived(child + 1, middle, arrived.end)
+                    below[n_below] = NodeRows(child + 1, middle, arrived.end)
                     n_below += 1
             level, below = below, level
             n_level = n_below
@@ -342,7 +345,7 @@ cdef class IntegerMeans(IntegerVectors):
             prefetch(mean + i * LINE_VALUES)
 
     cdef intp_t _divide(
-        self, IntegerRows rows, const Arrived* arrived, const CentroidSplit* split
+        self, IntegerRows rows, const NodeRows* arrived, const CentroidSplit* split
     ) noexcept nogil:
         # Partition the rows of a node by child; returns the start of the second
         # child's.

@@ -21,8 +21,8 @@ from skconftree.ensemble.ncm import _forest
 from skconftree.ensemble.ncm._model import (
     Samples,
     capacity_of_class,
-    judge,
     seed_of_update,
+    select_regrown,
 )
 from skconftree.tables._content_order import ContentOrder, hash_rows
 
@@ -65,7 +65,7 @@ ERRORS = np.array([0.2, 0.3, 0.5])  # mean 1/3
     ],
 )
 def test_which_trees_are_regrown(boost, alpha, regrown):
-    selected, threshold, _ = judge(ERRORS, np.zeros(3), boost, alpha)
+    selected, threshold, _ = select_regrown(ERRORS, np.zeros(3), boost, alpha)
     assert selected.tolist() == regrown
     assert threshold == pytest.approx(1 / 3)
     slow = ncm.judge(ERRORS.tolist(), [0.0] * 3, boost, alpha)
@@ -73,25 +73,25 @@ def test_which_trees_are_regrown(boost, alpha, regrown):
 
 
 def test_a_penalty_is_carried_until_a_tree_is_regrown():
-    _, _, penalty = judge(ERRORS, np.zeros(3), "persistent", 0.5)
+    _, _, penalty = select_regrown(ERRORS, np.zeros(3), "persistent", 0.5)
     # e + tanh(e) / 2
     assert penalty == pytest.approx([0.298688, 0.445656, 0.0], abs=1e-6)
-    regrown, threshold, penalty = judge(ERRORS, penalty, "persistent", 0.5)
+    regrown, threshold, penalty = select_regrown(ERRORS, penalty, "persistent", 0.5)
     # 0.498688, 0.745656 and 0.5 have the mean 0.581448
     assert threshold == pytest.approx(0.581448, abs=1e-6)
     assert regrown.tolist() == [False, True, False]
     assert penalty[1] == 0.0
     for boost, alpha in (("persistent", 0.0), ("decision", 0.5), (None, 0.5)):
-        assert not judge(ERRORS, np.zeros(3), boost, alpha)[2].any()
+        assert not select_regrown(ERRORS, np.zeros(3), boost, alpha)[2].any()
 
 
 def test_equal_trees_are_all_retained():
-    assert not judge(np.full(4, 0.25), np.zeros(4), None, 0.0)[0].any()
+    assert not select_regrown(np.full(4, 0.25), np.zeros(4), None, 0.0)[0].any()
 
 
 def test_a_tree_that_has_seen_all_rows_is_retained():
     errors = np.array([0.2, np.nan, 0.4])
-    regrown, threshold, penalty = judge(errors, np.zeros(3), "persistent", 1.0)
+    regrown, threshold, penalty = select_regrown(errors, np.zeros(3), "persistent", 1.0)
     assert threshold == pytest.approx(0.3)
     assert regrown.tolist() == [False, False, True]
     assert penalty[1] == 0.0
