@@ -1,4 +1,10 @@
-"""`audit_splits`: test the splits of a tree on held-out rows."""
+"""`audit_splits`: test the splits of a tree on held-out rows.
+
+The *table* of a split has the number of held-out rows by branch and class. Its margins
+are the sums by branch and by class. A split is confirmed if the test of independence of
+branch and class is significant at the *level* that the correction for multiple
+comparisons assigns to it.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +81,7 @@ def top_down(p, is_tested, parent, alpha):
         size[parent[split]] += size[split]
     levels, confirmed = np.zeros(n), np.zeros(n, bool)
     while True:
-        current = _loads(~is_tested | confirmed, size, parent, alpha)
+        current = _inherited_levels(~is_tested | confirmed, size, parent, alpha)
         levels[~confirmed] = current[~confirmed]
         more = is_tested & ~confirmed & (levels > 0.0) & (p <= levels)
         if not more.any():
@@ -83,23 +89,24 @@ def top_down(p, is_tested, parent, alpha):
         confirmed |= more
 
 
-def _loads(is_open, size, parent, alpha):
-    # An open split passes its level on; it is settled if all splits below it are.
+def _inherited_levels(passes_on, size, parent, alpha):
+    # Splits of the mask `passes_on` pass their level on to the splits below. Such a
+    # split is finished, and gets no level, if all splits below it are finished.
     n = len(size)
-    is_settled = is_open.copy()
+    is_finished = passes_on.copy()
     for split in range(n - 1, 0, -1):
-        if not is_settled[split]:
-            is_settled[parent[split]] = False
+        if not is_finished[split]:
+            is_finished[parent[split]] = False
     below = np.zeros(n)
     for split in range(1, n):
-        if not is_settled[split]:
+        if not is_finished[split]:
             below[parent[split]] += size[split]
     levels = np.zeros(n)
     if n:
         levels[0] = alpha
     for split in range(1, n):
         above = parent[split]
-        if is_open[above] and not is_settled[split]:
+        if passes_on[above] and not is_finished[split]:
             levels[split] = levels[above] * size[split] / below[above]
     return levels
 
@@ -111,13 +118,13 @@ MAX_DRAWS = 1_000_000
 CELLS_AT_ONCE = 4_000_000
 # Expected counts from which chi-squared is used (Cochran's rule).
 LARGE, LARGE_SHARE = 5.0, 0.8
-# More classes have too many vertices to enumerate.
-MAX_PARTS = 10
+# With more classes, there are too many extreme tables to enumerate.
+MAX_CLASSES = 10
 NEGLIGIBLE = 1e-15  # p-values below this need not be exact
 ROUNDING = 1e-7
 
 
-class Tested(NamedTuple):
+class TestResult(NamedTuple):
     """P-value of a table, and the method; None if there was nothing to test."""
 
     p: float
@@ -134,14 +141,14 @@ def pvalue_of(table, level, rng):
     """Test independence exactly, by chi-squared, or by random tables."""
     branches, classes = margins(table)
     if len(branches) < 2 or len(classes) < 2:
-        return Tested(1.0, None)
+        return TestResult(1.0, None)
     p = float(fisher_pvalue(table))
     if p == p:
-        return Tested(p, EXACT)
+        return TestResult(p, EXACT)
     expected = np.outer(branches, classes) / branches.sum()
     if expected.min() >= 1.0 and (expected >= LARGE).mean() >= LARGE_SHARE:
-        return Tested(float(chi2_pvalue(table)), CHI2)
-    return Tested(drawn_pvalue(table, level, rng), DRAWN)
+        return TestResult(float(chi2_pvalue(table)), CHI2)
+    return TestResult(drawn_pvalue(table, level, rng), DRAWN)
 
 
 def drawn_pvalue(table, level, rng):
@@ -173,7 +180,7 @@ def least_pvalue(table):
     )
     if len(classes) == 2:
         branches, classes = classes, branches
-    if len(branches) == 2 and len(classes) <= MAX_PARTS:
+    if len(branches) == 2 and len(classes) <= MAX_CLASSES:
         extreme, cells = _extreme_of_two(branches, classes)
         p = float(np.exp(scale - cells))
         if p > NEGLIGIBLE:  # other tables may be equally unlikely
@@ -191,9 +198,9 @@ def _extreme_of_two(branches, classes):
     # The sum of log cell! is convex: its maximum is at a vertex, where all classes
     # except one are completely in one of the branches.
     k = len(classes)
-    whole = (np.arange(2**k)[:, np.newaxis] >> np.arange(k)) & 1 == 1
-    rest = branches[0] - whole @ classes
-    part = np.where(whole, -1.0, rest[:, np.newaxis])
+    is_whole = (np.arange(2**k)[:, np.newaxis] >> np.arange(k)) & 1 == 1
+    rest = branches[0] - is_whole @ classes
+    part = np.where(is_whole, -1.0, rest[:, np.newaxis])
     possible = (part >= 0.0) & (part <= classes)
     part = np.where(possible, part, 0.0)
     gain = (
@@ -203,7 +210,7 @@ def _extreme_of_two(branches, classes):
     )
     gain[~possible] = -np.inf
     vertex, divided = np.unravel_index(gain.argmax(), gain.shape)
-    first = np.where(whole[vertex], classes, 0.0)
+    first = np.where(is_whole[vertex], classes, 0.0)
     first[divided] = part[vertex, divided]
     largest = gammaln(classes + 1.0).sum() + gain[vertex, divided]
     return np.stack([first, classes - first]), largest
@@ -226,9 +233,9 @@ class TreeShape:
         final = _final(estimator)
         tree = final.tree_
         is_distilled = hasattr(final, "fidelity_")
-        self._lay_out(_children(tree), final.classes_, is_distilled, _tests(tree))
+        self._set_structure(_children(tree), final.classes_, is_distilled, _tests(tree))
 
-    def _lay_out(self, children, classes, is_distilled, tests):
+    def _set_structure(self, children, classes, is_distilled, tests):
         self.children = children
         self.classes, self.is_distilled, self.tests = classes, is_distilled, tests
         self.parent = np.full(len(self.children), -1)
@@ -264,9 +271,9 @@ class TreeShape:
             node >= child for node, child in below
         ):
             return None
-        made = cls.__new__(cls)
-        made._lay_out(**state)
-        return made
+        shape = cls.__new__(cls)
+        shape._set_structure(**state)
+        return shape
 
     def is_of(self, estimator):
         """Whether an estimator, or the last step of a pipeline, is an equal tree."""
@@ -440,12 +447,14 @@ def warn_of_training_rows(estimator, counts):
     final = _final(estimator)
     tree = final.tree_
     if hasattr(tree, "counts"):
-        own = tree.counts
+        training = tree.counts
     elif final.class_weight is None:
-        own = np.rint(tree.value[:, 0] * tree.weighted_n_node_samples[:, np.newaxis])
+        training = np.rint(
+            tree.value[:, 0] * tree.weighted_n_node_samples[:, np.newaxis]
+        )
     else:  # unknown with class weights
         return
-    if len(counts) > 1 and np.array_equal(own, counts):
+    if len(counts) > 1 and np.array_equal(training, counts):
         warn(
             "In every node, X_new has as many rows of each class as the tree itself: "
             "these seem to be its training rows, which confirm any split, because the "
@@ -570,18 +579,19 @@ class SplitAudit:
         self.random_state = random_state
         self._shape = TreeShape(tree)
         self._split_texts = _split_texts(tree, self._shape)
-        self._judge(counts)
+        self._set_verdicts(counts)
 
     def __getstate__(self):
         return with_version(vars(self) | {"_shape": self._shape.state()})
 
     def __setstate__(self, state):
         with written_by(state.get(VERSION)):
-            known = dict.fromkeys([*PARTS, VERSION], NO_DEFAULT)
+            # errors name the version that wrote the state
+            known = dict.fromkeys([*STATE_NAMES, VERSION], NO_DEFAULT)
             state = merge_defaults(state, known, "The state of an audit")
             shape = TreeShape.of_state(state["_shape"])
             check_state_parts(self, {"_shape": shape is not None})
-            state = {name: state[name] for name in PARTS} | {"_shape": shape}
+            state = {name: state[name] for name in STATE_NAMES} | {"_shape": shape}
         vars(self).update(state)
 
     def update(
@@ -619,7 +629,7 @@ class SplitAudit:
                 "audit_splits to add rows."
             )
         counts = _further_counts(self.tree, self._shape, X_new, y_new, sample_weight)
-        self._judge(self.counts_ + counts)
+        self._set_verdicts(self.counts_ + counts)
         return self
 
     def to_frame(self) -> Any:
@@ -655,7 +665,7 @@ class SplitAudit:
                 "tree, or from before the tree grew."
             )
         return {
-            split.node: (split.verdict, self._grounds(split)) for split in self.splits_
+            split.node: (split.verdict, self._reason(split)) for split in self.splits_
         }
 
     @property
@@ -692,7 +702,7 @@ class SplitAudit:
             "",
         ]
         for split in self.splits_[:MAX_LINES]:
-            verdict = f"{split.verdict} ({self._grounds(split)})"
+            verdict = f"{split.verdict} ({self._reason(split)})"
             lead = "  " * min(split.depth, 14)
             label = f"node {split.node}" if split.test is None else split.test
             n_left = WIDTH - len(lead) - len(verdict) - 2
@@ -713,12 +723,12 @@ class SplitAudit:
 
     def _tests(self):
         if self.anytime:
-            return "e-values, valid at every look"
+            return "e-values, valid whenever rows are added"
         used = {split.method for split in self.splits_}
         names = [name for test, name in NAMES_OF_TESTS.items() if test in used]
         return f"tests {', '.join(names)}" if names else "nothing could be tested"
 
-    def _grounds(self, split):
+    def _reason(self, split):
         if split.method is None or split.verdict == INSUFFICIENT_ROWS:
             return _rows(split.n_rows)
         evidence = f"p = {split.p_value:.2g}"
@@ -727,7 +737,7 @@ class SplitAudit:
         unreached = ", below one not confirmed" if split.level == 0.0 else ""
         return f"{evidence}, {_rows(split.n_rows)}{unreached}"
 
-    def _judge(self, counts):
+    def _set_verdicts(self, counts):
         shape = self._shape
         tables = [counts[shape.children[node]] for node in shape.splits]
         results = self._by_evidence(tables) if self.anytime else self._by_tests(tables)
@@ -785,13 +795,13 @@ class SplitAudit:
         if self.correction is None:
             return np.full(len(p), self.alpha)
         if self.correction == "top-down":
-            return top_down(p, is_tested, self._above(), self.alpha)
+            return top_down(p, is_tested, self._parents_of_splits(), self.alpha)
         # tests that are not counted could not reach the last level of the others
         levels = np.full(len(p), self.alpha / max(is_tested.sum(), 1))
         levels[is_tested] = holm(p[is_tested], self.alpha)
         return levels
 
-    def _above(self):
+    def _parents_of_splits(self):
         index_of = {node: i for i, node in enumerate(self._shape.splits)}
         return np.array(
             [index_of.get(int(self._shape.parent[node]), -1) for node in index_of],
@@ -867,7 +877,7 @@ def _write_e(log_e):
     return f"{math.exp(log_e):.2g}" if log_e < LARGEST_LOG else "above 1e+299"
 
 
-PARTS = (
+STATE_NAMES = (  # attributes of the serialized state
     *("tree", "alpha", "correction", "anytime", "random_state"),
     *("_shape", "_split_texts"),
     *("counts_", "n_rows_", "splits_", "share_confirmed_"),

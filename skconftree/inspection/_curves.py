@@ -328,7 +328,9 @@ class PrequentialDisplay(_CurveDisplay):
             for name, run in known.items()
         }
         scores = {
-            name: np.array([_figure(record, metric) for record in run], dtype=float)
+            name: np.array(
+                [_window_metric(record, metric) for record in run], dtype=float
+            )
             for name, run in known.items()
         }
         baseline = None
@@ -396,18 +398,21 @@ class PrequentialDisplay(_CurveDisplay):
         return f"windows of {min(steps):,} to {max(steps):,} rows" if steps else None
 
 
-def _figure(record, metric):
-    figure = getattr(record, f"window_{metric}", record.window_scores.get(metric))
-    if figure is None:
+def _window_metric(record, metric):
+    value = getattr(record, f"window_{metric}", record.window_scores.get(metric))
+    if value is None:
         raise ValueError(
             "metric must be a window metric of PrequentialRecord, or one of "
             f"{sorted(record.window_scores)}. Got {metric!r} instead."
         )
-    return figure
+    return value
 
 
 def _with_drifts(model, run):
-    """Return the records of a run and the rows of drifts (else the ends of windows)."""
+    """Return the records of a run, and the rows at which drifts were detected.
+
+    If the model does not store these rows, they are the ends of windows.
+    """
     records, drifts = [], []
     before = _n_drifts(model)
     for record in run:

@@ -1,4 +1,8 @@
-"""Layout of a drawing of a tree: positions and texts of its boxes."""
+"""Layout of a drawing of a tree: positions and texts of its boxes.
+
+Nodes are the rows of `tree.node_table`, whose documentation describes their fields. A
+*folded* subtree, one without strong splits, is drawn as a single box.
+"""
 
 import re
 
@@ -13,8 +17,9 @@ FOLDED = "folded splits still predict: fold_weak=False shows them"
 class Picture:
     """Base class of drawings of a tree as SVG and by matplotlib.
 
-    `at` maps the drawn nodes to their positions. A subclass defines
-    `_broken(text, n, is_head)`, which wraps a text into at most n lines of a box.
+    `at` maps the drawn nodes to their positions. `marks` maps nodes to the verdicts of
+    an audit, `notes` are further lines of the legend. A subclass defines
+    `_wrapped(text, n, is_head)`, which wraps a text into at most n lines of a box.
     """
 
     def __init__(self, nodes, class_names, marks, notes, compact):
@@ -38,10 +43,10 @@ class Picture:
     def head(self, row):
         """Return the first lines of a box, which are bold."""
         if not row.branches:
-            return self._broken(str(row.label), 2, True)
+            return self._wrapped(str(row.label), 2, True)
         return [
-            *self._broken(row.name, 2, True),
-            *self._broken(_condition(row), 2, True),
+            *self._wrapped(row.name, 2, True),
+            *self._wrapped(_condition(row), 2, True),
         ]
 
     def lines(self, row):
@@ -49,7 +54,7 @@ class Picture:
         if not row.branches:
             return row.outcome.split(", ")
         evidence = row.evidence
-        tie = self._broken(row.tie, 2, False) if row.tie else []
+        tie = self._wrapped(row.tie, 2, False) if row.tie else []
         rows = f"{row.rows}, split further" if self.is_end(row) else row.rows
         return [evidence.level, *tie, evidence.by_chance, rows]
 
@@ -88,26 +93,28 @@ class Picture:
 
 def arrange(nodes, max_depth=None):
     """Compute positions of nodes: x in widths of a box, y in levels, downwards."""
+    # outline: left and right edge of a subtree at each level, relative to its root
     order, offset, outline = _shown(nodes, max_depth), {}, {}
     shown = {row.node for row in order}
     for row in reversed(order):  # children before parents
-        at, levels = [], []
+        shifts, levels = [], []
         children = [branch.node for branch in row.branches if branch.node in shown]
         for child in children:
             edges = outline.pop(child)
             gaps = zip(levels, edges, strict=False)
-            by = max(
+            shift = max(
                 (branch[1] + 1.0 - other[0] for branch, other in gaps), default=0.0
             )
             for level, (left, right) in enumerate(edges):
                 if level < len(levels):
-                    levels[level] = levels[level][0], right + by
+                    levels[level] = levels[level][0], right + shift
                 else:
-                    levels.append((left + by, right + by))
-            at.append(by)
-        middle = (at[0] + at[-1]) / 2 if at else 0.0
+                    levels.append((left + shift, right + shift))
+            shifts.append(shift)
+        middle = (shifts[0] + shifts[-1]) / 2 if shifts else 0.0
         offset.update(
-            (child, by - middle) for child, by in zip(children, at, strict=True)
+            (child, shift - middle)
+            for child, shift in zip(children, shifts, strict=True)
         )
         moved = ((left - middle, right - middle) for left, right in levels)
         outline[row.node] = [(0.0, 0.0), *moved]
@@ -138,7 +145,7 @@ def readable_depth(nodes, max_width):
 
 def _shown(nodes, max_depth):
     # Returns the drawn nodes from the left, parents before children.
-    table = {row.node: row for row in nodes}  # replaced nodes have no id here
+    table = {row.node: row for row in nodes}
     order, stack = [], [0]
     while stack:
         row = table[stack.pop()]

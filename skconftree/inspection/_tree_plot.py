@@ -20,6 +20,8 @@ from ._tree_layout import (
 # In units of the plot: the width of a leaf and the height of a level are 1.
 BOX_WIDTH = 0.92
 BOX_TOP, TOP = 0.42, 0.45
+# Padding, and heights of a line, of the strip of class shares, and of the bar of a
+# bound's statistics.
 PAD, LINE, STRIP, SCALE = 0.03, 0.079, 0.05, 0.06
 MARGIN = 0.05
 SMALL_WIDTH, SMALL_HEIGHT = 0.8, 0.24
@@ -28,7 +30,7 @@ LEAF_INCHES, LEVEL_INCHES = 1.6, 1.8
 COMPACT_INCHES, COMPACT_LEVEL_INCHES = 0.22, 0.5
 MAX_INCHES, LEGEND_INCHES = 26.0, 0.75
 USUAL_INCHES = 9.7  # width of a plot of six boxes
-WITHIN = 0.985  # share of a figure inside its margins
+SHARE_INSIDE = 0.985  # share of a figure inside its margins
 HEAD, TEXT, SMALL = 8.7, 7.7, 7.0  # font sizes
 SMALLEST_FONT = 2.0
 MIN_CONDITION_POINTS = 45.0  # width for a condition in a compact plot
@@ -36,33 +38,35 @@ WIDEST_EDGE, THINNEST_EDGE = 6.0, 0.6
 POINTS = 72.0  # per inch
 
 
-class _Statement(NamedTuple):
-    """Statistics of a bound at a split, which was made because `value` < `limit`."""
+class _BoundStatistics(NamedTuple):
+    """Statistics of a bound (split rule), which accepted a split: `value` < `limit`."""
 
     text: str
     value: float = math.nan
     limit: float = math.nan
-    reach: float = math.nan  # radius of the confidence interval of `value`
+    radius: float = math.nan  # radius of the confidence interval of `value`
 
 
-def _statement(evidence):
-    """Describe the evidence of a split as text and, if possible, on a scale."""
+def _bound_statistics(evidence):
+    """Return the statistics of the bound at a split."""
     # Only interval bounds have limits: upper limits of the impurity of the children
     # and of the node.
     if not math.isnan(evidence.child_limit):
         child, parent = evidence.child_limit, evidence.parent_limit
-        return _Statement(f"children < {child:.3g}, node > {parent:.3g}", child, parent)
+        return _BoundStatistics(
+            f"children < {child:.3g}, node > {parent:.3g}", child, parent
+        )
     if not math.isnan(evidence.radius) and evidence.runner_up_name is not None:
         score, runner_up = evidence.score, evidence.runner_up_score
         radius = evidence.radius
         name = "no split" if evidence.runner_up_feature < 0 else "runner-up"
         text = f"{score:.3g} \N{PLUS-MINUS SIGN} {radius:.3g}, {name} {runner_up:.3g}"
-        return _Statement(text, score, runner_up, radius)
+        return _BoundStatistics(text, score, runner_up, radius)
     if evidence.statistic_name is not None:
         tiny = evidence.statistic < 1e-300
         number = "< 1e-300" if tiny else f"{evidence.statistic:.3g}"
-        return _Statement(f"{evidence.statistic_name} {number}")
-    return _Statement("")
+        return _BoundStatistics(f"{evidence.statistic_name} {number}")
+    return _BoundStatistics("")
 
 
 def _mixed(color, background, share):
@@ -90,7 +94,7 @@ class PlotPicture(Picture):
         import matplotlib.pyplot as plt
 
         self.at = arrange(self.nodes, max_depth)
-        self.statements, self.scale = self._statements()
+        self.statistics, self.scale = self._statistics()
         width, height = width_of(self.at), 1 - min(y for _, y in self.at.values())
         has_axes = ax is not None
         size = self._size_of_units(ax, width, height)
@@ -104,6 +108,7 @@ class PlotPicture(Picture):
             tall = min(max(1.6, tall), MAX_INCHES)
             _, ax = plt.subplots(figsize=(size, tall), layout="constrained")
         self.ax, self.figure = ax, ax.figure
+        # colors of text, background and less important text
         self.ink = plt.rcParams["text.color"]
         self.ground = self.figure.get_facecolor()
         self.muted = _mixed(self.ink, self.ground, 0.65)
@@ -135,12 +140,12 @@ class PlotPicture(Picture):
             inches = (COMPACT_INCHES, COMPACT_LEVEL_INCHES)
         across = min(max(4.8, inches[0] * width), MAX_INCHES)
         down = min(inches[1], (MAX_INCHES - LEGEND_INCHES) / height)
-        self.unit = POINTS * WITHIN * across / width, POINTS * down
+        self.unit = POINTS * SHARE_INSIDE * across / width, POINTS * down
         if ax is not None:  # estimated before the layout
             scale = ax.figure.dpi_scale_trans.inverted()
             box = ax.get_window_extent().transformed(scale)
             self.unit = POINTS * box.width / width, POINTS * box.height / height
-        usual = POINTS * WITHIN * LEAF_INCHES, POINTS * LEVEL_INCHES
+        usual = POINTS * SHARE_INSIDE * LEAF_INCHES, POINTS * LEVEL_INCHES
         scale = min(self.unit[0] / usual[0], self.unit[1] / usual[1])
         self.zoom = min(max(scale, SMALLEST_FONT / TEXT), 1.0)
         # a wide plot of small boxes is displayed at a smaller scale
@@ -163,28 +168,28 @@ class PlotPicture(Picture):
                 return node
         return None
 
-    def _statements(self):
+    def _statistics(self):
         """Return the statistics of the bound at each split, and their maximum."""
         if not self.verbose or self.compact:
             return {}, 1.0
-        statements = {
-            node: _statement(self.table[node].evidence)
+        statistics = {
+            node: _bound_statistics(self.table[node].evidence)
             for node in self.at
             if self.table[node].branches
         }
         limits = [
             np.nanmax([item.value, item.limit])
-            for item in statements.values()
+            for item in statistics.values()
             if item.limit > 0
         ]
-        return statements, max(limits, default=1.0)
+        return statistics, max(limits, default=1.0)
 
     def lines(self, row):
         lines = super().lines(row)
-        text = self.statements[row.node].text if row.node in self.statements else ""
+        text = self.statistics[row.node].text if row.node in self.statistics else ""
         if not text:
             return lines
-        fits = self._broken(text, 1, False) == [text]
+        fits = self._wrapped(text, 1, False) == [text]
         return [*([text] if fits else text.split(", ")), *lines]
 
     def _height(self, row):
@@ -193,11 +198,11 @@ class PlotPicture(Picture):
         return LINE * n_lines + STRIP + 4.5 * PAD + more
 
     def _has_scale(self, row):
-        return row.node in self.statements and self.statements[row.node].limit > 0
+        return row.node in self.statistics and self.statistics[row.node].limit > 0
 
-    def _broken(self, text, n_lines, is_head):
+    def _wrapped(self, text, n_lines, is_head):
         max_width = (BOX_WIDTH - MARGIN) * self.unit[0]
-        n_lines = 1 if self.statements else n_lines  # statistics need the space
+        n_lines = 1 if self.statistics else n_lines  # statistics need the space
         width = partial(_points, weight="bold" if is_head else "normal")
         return wrapped(
             text, self._size(HEAD if is_head else TEXT), max_width, n_lines, width
@@ -264,11 +269,11 @@ class PlotPicture(Picture):
         self._draw_shares(row.value, left, down)
         down -= PAD
         if self._has_scale(row):
-            self._draw_scale(self.statements[row.node], left, down - SCALE / 2)
+            self._draw_scale(self.statistics[row.node], left, down - SCALE / 2)
             down -= SCALE
         for i, line in enumerate(lines, 1):
             last = i == len(lines) and row.branches
-            fitting = self._broken(line, 1, False)[0]
+            fitting = self._wrapped(line, 1, False)[0]
             ink = self.muted if last else self.ink
             self._write(x, down - LINE / 2, fitting, ink, TEXT)
             down -= LINE
@@ -351,22 +356,22 @@ class PlotPicture(Picture):
                 self.ax.add_patch(Rectangle((left, y), width, STRIP, color=color, lw=0))
             left += width
 
-    def _draw_scale(self, statement, left, y):
+    def _draw_scale(self, statistics, left, y):
         from matplotlib.patches import Rectangle
 
         unit = (BOX_WIDTH - 2 * MARGIN) / self.scale
         self.ax.add_patch(
-            Rectangle((left, y), statement.value * unit, 0.03, color=self.muted, lw=0)
+            Rectangle((left, y), statistics.value * unit, 0.03, color=self.muted, lw=0)
         )
-        if statement.reach > 0:
-            end = min(statement.value + statement.reach, self.scale)
+        if statistics.radius > 0:
+            end = min(statistics.value + statistics.radius, self.scale)
             self.ax.plot(
-                [left + statement.value * unit, left + end * unit],
+                [left + statistics.value * unit, left + end * unit],
                 [y + 0.015, y + 0.015],
                 color=self.muted,
                 lw=1,
             )
-        limit = left + statement.limit * unit
+        limit = left + statistics.limit * unit
         self.ax.plot([limit, limit], [y - 0.02, y + 0.05], color=self.ink, lw=1.6)
 
     def _draw_legend(self, inside):

@@ -12,14 +12,15 @@ from ._tree_layout import (
 )
 
 STEP, BOX = 158, 152  # horizontal distance of boxes, width of a box
-LEVEL, LINE, STRIP = 166, 14, 7
-SMALL_STEP, SMALL_BOX, SMALL_LEVEL = 18, 14, 34
+LEVEL, LINE, STRIP = 166, 14, 7  # heights: level, line, strip of class shares
+SMALL_STEP, SMALL_BOX, SMALL_LEVEL = 18, 14, 34  # the same in compact drawings
 MARGIN = 8
 MIN_WIDTH = 328  # width of a drawing with its legend: that of a phone
 DESCRIPTION = 312  # width of the description of a node
 HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # font sizes
 BOLD = 1.12  # relative width of bold letters
 MAX_LINES = 6  # of the description of a node
+# Colors of less important text, text, background and edges.
 SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
 INK = {"light": "#1b2733", "dark": "#ffffff"}
 PAPER = {"light": "#ffffff", "dark": "#161616"}
@@ -105,7 +106,7 @@ class SvgPicture(Picture):
             return SMALL_BOX
         return LINE * (len(self.head(row)) + len(self.lines(row))) + STRIP + 16
 
-    def _broken(self, text, n_lines, is_head):
+    def _wrapped(self, text, n_lines, is_head):
         return wrapped(text, HEAD * BOLD if is_head else TEXT, BOX - 8, n_lines)
 
     def _edges(self, row):

@@ -34,7 +34,7 @@ from skconftree import (
 )
 from skconftree.bounds import log_evalue
 from skconftree.inspection import ConfidenceTreeDisplay, SplitAudit, audit_splits
-from skconftree.inspection._audit import PARTS
+from skconftree.inspection._audit import STATE_NAMES
 from skconftree.tree import export_html, export_text
 
 
@@ -328,7 +328,7 @@ def test_a_damaged_state_is_refused(halves):
     for damage in damaged_audits(state):
         with pytest.raises(ValueError, match="is damaged|no setting"):
             SplitAudit.__new__(SplitAudit).__setstate__(state | damage)
-    for name in PARTS:
+    for name in STATE_NAMES:
         less = {one: state[one] for one in state if one != name}
         with pytest.raises(ValueError, match=f"is damaged: it has no '{name}'"):
             SplitAudit.__new__(SplitAudit).__setstate__(less)
