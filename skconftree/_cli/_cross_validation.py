@@ -83,13 +83,13 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
     confidence tree for held-out rows, their probabilities, and the unfinished models.
     `on_own_result(results, predicted)` is called when the confidence tree is finished.
     """
-    results, late = {}, []
+    results, unfinished = {}, []
     predicted = np.empty_like(table.y)
     confidence = np.empty(len(table.y))
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     parts = list(splits.split(table.X, table.y))
     classes = np.unique(table.y)
-    spent = 0.0
+    cpu_seconds = 0.0
     for name, fit in models.items():
         figures = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
         for fold, (train, test) in enumerate(parts, start=1):
@@ -108,15 +108,15 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
             figures["log_loss"].append(_log_loss(table.y[test], proba, classes))
             figures["leaves"].append(int(model.get_n_leaves()))
             if name != OUR_MODEL:
-                spent += time.process_time() - begin
-                if spent > budget and fold < folds:
-                    late.append(name)
+                cpu_seconds += time.process_time() - begin
+                if cpu_seconds > budget and fold < folds:
+                    unfinished.append(name)
                     break
         else:
             results[name] = figures
             if name == OUR_MODEL and on_own_result is not None:
                 on_own_result(results, predicted)
-    return results, predicted, confidence, late
+    return results, predicted, confidence, unfinished
 
 
 def majority(y):

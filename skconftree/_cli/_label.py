@@ -63,15 +63,15 @@ def read_pool(options):
     """Read a table whose target column may be missing or incomplete."""
     columns, types, notes = _texts(options)
     target = options.target
-    own = written_columns(list(columns), target)
-    columns = {name: texts for name, texts in columns.items() if name not in own}
+    written = written_columns(list(columns), target)
+    columns = {name: texts for name, texts in columns.items() if name not in written}
     label_texts = columns.pop(target, None)
     if not columns:
         raise UserError(f"{options.data} has no column besides the target {target!r}")
     for option in ("text", "ignore", "nominal", "numeric"):
         indices_of(getattr(options, option), list(columns), f"--{option}")
     y, labels = _labels(label_texts, options, len(next(iter(columns.values()))))
-    notes += excluded_notes(own)
+    notes += excluded_notes(written)
     feature_texts = {
         name: texts
         for name, texts in columns.items()
@@ -250,6 +250,7 @@ def run_label(options):
         )
     stop = None
     if options.stop_risk is not None:
+        # audit: random rows, by which the error rate is estimated
         stop = RiskBelow(options.stop_risk, method="audit")
     learner = ActiveLearner(
         make_estimator(options, pool),

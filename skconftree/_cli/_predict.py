@@ -1,6 +1,8 @@
 """``skconftree predict``: predict the rows of a table with a saved model.
 
-Rows are read, predicted and written some at a time; no table is in memory.
+Rows are read, predicted and written in chunks, so that no table is held in memory.
+`readings` are the parsers of the columns, and `like` is the dialect of the training
+table.
 """
 
 import contextlib

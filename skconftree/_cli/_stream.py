@@ -1,4 +1,9 @@
-"""``skconftree stream``: prequential evaluation of a tree on the rows of a table."""
+"""``skconftree stream``: prequential evaluation of a tree on the rows of a table.
+
+A *piece* is a chunk of rows, `readings` are the parsers of the columns, and the
+*fingerprint* is a checksum of the rows read. A value is *unparseable* if it is a text
+in a numeric column (the key "strays" of model files).
+"""
 
 import contextlib
 import dataclasses

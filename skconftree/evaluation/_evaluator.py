@@ -359,7 +359,8 @@ class DelayedStep:
 
 MAX_WEIGHT = 1e300  # total weight of a run, so that metrics are finite
 
-SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}  # defaults for older states
+# Defaults of parameters for states of older versions; NO_DEFAULT: none.
+SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
 STATE_CLASSES = {  # attributes that are stored as dictionaries of their attributes
     "_total": Tally,
     "_window": Tally,
@@ -972,7 +973,7 @@ class PrequentialEvaluator(Lockable):
 
 def checked_rows(X, y, weight):
     """Validate labels and weights of rows, and convert them to arrays."""
-    y = column_or_1d(exact_labels(y), warn=True)
+    y = column_or_1d(exact_labels(y), warn=True)  # without rounding any label
     if weight is not None:
         try:
             weight = column_or_1d(weight, dtype=np.float64)

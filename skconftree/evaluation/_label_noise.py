@@ -98,7 +98,7 @@ def estimate_label_noise(
             "estimator must have predict_proba, which determines the confident rows. "
             f"Got {estimator!r}."
         )
-    y = exact_labels(y)
+    y = exact_labels(y)  # converted to an array without rounding any label
     check_consistent_length(X, y)
     check_classification_targets(y)
     if type_of_target(y) not in ("binary", "multiclass"):

@@ -422,7 +422,7 @@ def _is_waiting(row, labels):
         return False
 
 
-# Attributes of a state, and the defaults of those that older states lack.
+# Attributes of a state, and defaults for states of older versions; NO_DEFAULT: none.
 STATE = dict.fromkeys(("model", "_classes", "_columns", "_fitted"), NO_DEFAULT)
 STATE |= {"_given_columns": None, "_waiting": [], "_warned": False}
 STATE |= {"_n_drifts_before": None}
