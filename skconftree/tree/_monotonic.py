@@ -98,7 +98,7 @@ def _set(tree, value):
 
 
 def _signs_of_nodes(tree, signs):
-    # Of the feature of each split; "is the value missing?" is not constrained.
+    # Sign of the feature of each split; "is the value missing?" is not constrained.
     is_split = (tree.feature >= 0) & ~np.isinf(tree.threshold)
     return np.where(is_split, np.array(signs)[np.maximum(tree.feature, 0)], 0)
 
@@ -185,7 +185,8 @@ class _Regions:
     def __init__(self, tree):
         n, feature = tree.node_count, tree.feature
         used = np.unique(feature[feature >= 0]).tolist()
-        # numbers: above `low`, up to `high`, and whether rows without a value do
+        # values of numeric features in (low, high], and whether missing values, reach a
+        # node
         self.column = {f: k for k, f in enumerate(used)}
         self.low, self.high = np.full((2, n, len(used)), -np.inf)
         self.high[:] = np.inf
@@ -246,21 +247,21 @@ class _Regions:
         k = self.column[feature]
         low, high, missing = self.low[:, k], self.high[:, k], self.missing[:, k]
         if sign == 0:
-            found = np.maximum(low[first], low[second]) < np.minimum(
+            overlaps = np.maximum(low[first], low[second]) < np.minimum(
                 high[first], high[second]
             )
         else:
             first, second = (first, second)[::sign]
-            found = low[first] < high[second]
-        return found | (missing[first] & missing[second])
+            overlaps = low[first] < high[second]
+        return overlaps | (missing[first] & missing[second])
 
 
 def isotonic_regression(target, weight, first, second):
-    """Minimize the weighted sum of squares so that no first value is above the second.
+    """Isotonic regression: minimize the weighted sum of squares under an order.
 
-    The pairs must define a partial order. A group of values gets its mean unless a part
-    that is closed upward is worth separating; this part is a minimum cut (Luss, Rosset
-    and Shahar 2012).
+    The order is ``value[first] <= value[second]`` for all pairs, which must define a
+    partial order. A group of values gets its mean unless separating an upper set of the
+    group reduces the sum; this set is a minimum cut (Luss, Rosset and Shahar 2012).
     """
     value = target.copy()
     group_of_pair = csr_matrix(
@@ -285,14 +286,14 @@ def isotonic_regression(target, weight, first, second):
             value[group] = mean
         else:
             stack += [group[upper], group[~upper]]
-    while (value[first] > value[second]).any():  # by rounding
+    while (value[first] > value[second]).any():  # due to rounding errors
         np.maximum.at(value, second, value[first])
     return value
 
 
 def _worth_separating(gain, low, high):
-    # The part with the largest total gain among those closed upward, as a mask; None if
-    # that is 0. Capacities of a flow are integers.
+    # The upper set with the largest total gain, as a mask; None if the gain is 0. The
+    # capacities of a flow are integers.
     n, total = len(gain), gain[gain > 0.0].sum()
     if not total > 0.0:
         return None
@@ -312,7 +313,7 @@ def _worth_separating(gain, low, high):
         dtype=np.int32,
     )
     flow = maximum_flow(graph, n, n + 1)
-    if capacity[gains].sum() - flow.flow_value <= n:  # the error of rounding
+    if capacity[gains].sum() - flow.flow_value <= n:  # a rounding error
         return None
     residual = graph - flow.flow
     residual.eliminate_zeros()

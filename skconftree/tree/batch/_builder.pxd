@@ -61,7 +61,7 @@ cdef class Builder:
     cdef intp_t* starts             # where the children of the last split begin
     cdef float64_t* child_pools     # and their weights W
     cdef intp_t sign                # of the monotonicity constraint of the last split, 0 = none
-    cdef float64_t middle           # then the bound between its children, see NodeRecord
+    cdef float64_t middle           # limit between its children's values, see NodeRecord
     cdef int32_t* child_features    # features and segments of one child: scratch, NULL
     cdef Segment* segments          # without segments
     cdef Candidate* new_children    # children of the last split, not yet in the frontier

@@ -13,7 +13,7 @@ from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 
 cdef enum:
     CHUNK = 256             # rows per pass: their values stay in the cache for all splits
-    MAX_CELLS_AT_ONCE = 4096  # cells times classes; with more, competitors are counted singly
+    MAX_CELLS_AT_ONCE = 4096  # cells times classes; else, competitors are counted one by one
     MAX_PAIR_CELLS = 1048576  # of a pair; splits with more branches are not compared
 
 

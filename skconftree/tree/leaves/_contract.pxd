@@ -73,7 +73,7 @@ cdef struct Leaf
 
 
 cdef struct PoolLists:      # see _leaf_store.pxd
-    intp_t n_rows           # of X_pool; 0 without a pool
+    intp_t n_rows           # of X_pool, the unlabeled rows; 0 without a pool
     intp_t n_lines          # one, and one for each numeric feature
     int32_t* rows           # [n_lines, n_rows]
     int32_t* scratch        # [n_rows] scratch
@@ -86,8 +86,8 @@ cdef struct Policy:
     intp_t n_classes
     Blocks* blocks          # owns the leaves, but not their statistics
     const LeafMemory* first  # memory of a new leaf that inherits nothing
-    const LeafMemory* counted  # memory of a leaf that has reached `row_limit` rows, if
-    const LeafMemory* later  # it may store some of them, and if it may not
+    const LeafMemory* counted  # memory of a leaf with `row_limit` rows that may store some,
+    const LeafMemory* later  # and of a leaf with `row_limit` rows that may not
     intp_t row_limit        # or NO_LIMIT
     intp_t stored_rows      # that a leaf may store in addition to counts; 0: none
     intp_t max_bins         # of a feature
@@ -223,8 +223,9 @@ cdef struct LeafMemory:
         float64_t* counts, intp_t width,
     ) noexcept nogil
     # For a numeric feature without missing values: the share of n rows that are of each
-    # class and on the left of each cut of tabulate(), [n_classes, LANES], within 1e-5 of
-    # the share of the class. Returns the number of cuts that split the rows differently.
+    # class and on the left of each cut of tabulate(), [n_classes, LANES] (utils/_lanes.pxd),
+    # with error below 1e-5 times the share of the class. Returns the number of cuts that
+    # split the rows differently.
     # NULL if it would cost as much as tabulate().
     intp_t (*sketch)(
         const Leaf* leaf, const Policy* policy, intp_t feature, float64_t n, float32_t* left,

@@ -91,7 +91,7 @@ cdef class NodeArrays:
     cdef readonly bint keeps_costs      # look-ahead costs of splits
     cdef readonly bint keeps_competitors  # of splits
     cdef readonly bint keeps_stops      # of nodes: why leaves have not split
-    cdef readonly bint keeps_values     # of nodes: predicted probabilities, not from counts
+    cdef readonly bint keeps_values     # class probabilities that are not those of counts
     cdef readonly double shrinkage      # of the values towards those of the parents
     cdef readonly intp_t capacity
     cdef dict _arrays

@@ -10,7 +10,8 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 # the arrays of a Scan, which are passed to a reader in blocks. A walk may emit sums of
 # phi (Score.phi, criteria/_score.pxd) instead of class counts if the score is additive. The
 # pool of a node or an outcome is its weight with unlabeled rows or, if `by_volume`, the
-# volume of its box in feature space. Categories are stored as integer codes.
+# volume of its box in feature space. A cut (_split.pxd) divides the values of a feature.
+# Categories are stored as integer codes.
 
 # CategorySets: the candidate splits of a nominal feature, from the counts of its categories.
 #
@@ -121,7 +122,7 @@ cdef class CandidateSplits(Scan):
     cdef Source source
     cdef readonly CategorySets sets
     cdef CandidateReader reader     # receives the candidates
-    cdef const int32_t* n_categories     # [n_features] of the root, 0 = numeric; NULL = all
+    cdef const int32_t* n_categories  # [n_features], 0 = numeric; NULL: all are numeric
     cdef bint random_cuts
 
     cdef intp_t feature             # being walked

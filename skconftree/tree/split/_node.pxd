@@ -25,8 +25,9 @@ cdef struct NodeRecord:
     intp_t n_features
     float64_t* box          # [n_features of X, 2] limits of the node in feature space, only
                             # if W is a volume; owned
-    float64_t low           # bounds of the probability of the second class, which splits on
-    float64_t high          # constrained features above the node have set; unset without
+    float64_t low           # limits of the probability of the second class, set by splits
+    float64_t high          # on features with monotonicity constraints above the node;
+                            # unset without constraints
 
 
 cdef class RootStats:

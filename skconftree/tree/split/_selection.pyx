@@ -819,9 +819,9 @@ cdef float64_t _test_feature(
 
 
 cdef void _add_evidence(SummedEvidence selection, Scan scan) noexcept nogil:
-    # log-sum-exp of the block, then of the earlier blocks and this one. There are at most n
-    # candidates, so that those worse than the best one so far by `reach` change the sum by
-    # less than its rounding error.
+    # log-sum-exp of the block, then of the earlier blocks and this one. The weight of a
+    # candidate in the average is at most n times that of another, so that candidates worse
+    # than the best one so far by `reach` change the average by less than its rounding error.
     cdef float64_t peak, total = 0.0
     cdef intp_t i
     selection.peak = fmin(selection.peak, selection.best.score)
