@@ -1,4 +1,8 @@
-"""Impurity criteria, evaluated on blocks of candidate splits."""
+"""Impurity criteria, evaluated on blocks of candidate splits.
+
+phi is the impurity of an outcome, and a score is the sum of n * phi over the outcomes; see
+`_criterion.pxd`.
+"""
 
 import numpy as np
 

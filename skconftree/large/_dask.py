@@ -75,16 +75,16 @@ class DaskEngine:
 
     def _total(self, function, results):
         # Sum what a function extracts from the results.
-        taken = [
+        extracted = [
             self._submit(worker, function, result)
             for worker, result in zip(self._workers, results, strict=True)
         ]
-        while len(taken) > JOINED:
-            taken = [
-                self._client.submit(_add, taken[i : i + JOINED], pure=False)
-                for i in range(0, len(taken), JOINED)
+        while len(extracted) > JOINED:
+            extracted = [
+                self._client.submit(_add, extracted[i : i + JOINED], pure=False)
+                for i in range(0, len(extracted), JOINED)
             ]
-        return _add(self._client.gather(taken))
+        return _add(self._client.gather(extracted))
 
     def columns(self):
         """Return the codes of all rows, column by column."""
@@ -282,7 +282,7 @@ class DaskParts:
             rows = [array[start:stop] for array in by_row]
             calls.append(called(part, i, start, stop, *rows))
             start = stop
-        return _apart(calls, made=_are_on_workers(parts))
+        return _separate_tasks(calls, parts_exist=_are_on_workers(parts))
 
     def map(self, function, columns, *by_row):
         """Map a function over the parts, and the rows of arrays of each, in order."""
@@ -420,7 +420,7 @@ def is_of_dask(source):
     )
 
 
-def _apart(calls, made):
+def _separate_tasks(calls, parts_exist):
     # Return each task with only what it needs. The task computes its part itself,
     # unless the part exists or other tasks need it too: parts that are computed in
     # advance would wait in memory.
@@ -430,16 +430,16 @@ def _apart(calls, made):
 
     graph = dict(dask.optimize(*calls)[0].dask)
     calls_with_keys = [(call.key, *cull(graph, [call.key])) for call in calls]
-    times = Counter(key for _, needed, _ in calls_with_keys for key in needed)
-    apart = []
+    n_uses = Counter(key for _, needed, _ in calls_with_keys for key in needed)
+    tasks = []
     for key, needed, keys in calls_with_keys:
         others = {name for names in keys.values() for name in names} - set(needed)
-        if made or others or any(times[name] > 1 for name in needed):
-            apart.append(Delayed(key, needed))
+        if parts_exist or others or any(n_uses[name] > 1 for name in needed):
+            tasks.append(Delayed(key, needed))
         else:
             whole = partial(dask.get, needed, key)
-            apart.append(dask.delayed(whole, traverse=False)())
-    return apart
+            tasks.append(dask.delayed(whole, traverse=False)())
+    return tasks
 
 
 def _are_on_workers(parts):
