@@ -743,7 +743,7 @@ class JsonLinesStream(CsvStream):
                 self._lines_fingerprint = zlib.crc32(
                     text.encode(), self._lines_fingerprint
                 )
-                texts = {key: self._text(key, one) for key, one in row.items()}
+                texts = {key: self._text(key, value) for key, value in row.items()}
                 yield texts, self._lines_fingerprint, length
 
     def _text(self, key, value):

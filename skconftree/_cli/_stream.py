@@ -154,7 +154,7 @@ class Run:
         else:
             self._begin()
         self.resumed_at = self.n_rows
-        self.alarms, self._file, self._told = None, None, []
+        self.alarms, self._file, self._predicted = None, None, []
         if options.alarms:
             if self.tree.drift is None:
                 raise UserError(
@@ -166,7 +166,9 @@ class Run:
             classes = self.labels.classes
             self._file = PredictionFile(options.predictions, classes, self.n_read)
         if self._file or self.alarms:
-            self.evaluator._listener = lambda *told: self._told.append(told)
+            self.evaluator._listener = lambda *predicted: self._predicted.append(
+                predicted
+            )
 
     def close(self):
         """Close the file of the predictions."""
@@ -270,11 +272,11 @@ class Run:
             self._check_same(
                 "classes", self.labels.classes.tolist(), requested.classes.tolist()
             )
-        told = f"{path} has learned {counted(done, 'row')}"
+        note = f"{path} has learned {counted(done, 'row')}"
         if position is not None:
-            told += f"; position {position!r}"
+            note += f"; position {position!r}"
         if position is not None or self.options.append:
-            self.notes.append(told)
+            self.notes.append(note)
         if self.options.append:
             self.n_before = self.n_read = done
             return
@@ -341,12 +343,12 @@ class Run:
         try:
             self.evaluator.update(X, y)
         finally:
-            told, self._told[:] = list(self._told), []
-            codes = [codes for codes, _ in told]
-            if told and self._file:
-                proba = [one for _, some in told for one in some]
+            predicted, self._predicted[:] = list(self._predicted), []
+            codes = [codes for codes, _ in predicted]
+            if predicted and self._file:
+                proba = [row for _, rows in predicted for row in rows]
                 self._file.write(first, np.concatenate(codes).tolist(), proba)
-        if told and self.alarms:
+        if predicted and self.alarms:
             codes = np.concatenate(codes)
             wrong = (self.labels.classes.take(codes.clip(0)) != y).astype(float)
             wrong[codes < 0] = np.nan

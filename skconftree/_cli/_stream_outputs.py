@@ -80,7 +80,7 @@ class Alarms:
     def add(self, wrong, n_learned):
         """Add the errors (NaN: not predicted) of rows; return texts on new drifts."""
         self._wrong = np.concatenate([self._wrong, wrong])
-        n_drifts, found = getattr(self._tree, "n_drifts_", 0), []
+        n_drifts, texts = getattr(self._tree, "n_drifts_", 0), []
         if n_drifts > self._n_drifts:
             samples = self._tree.tree_.n_node_samples
             for drift in self._tree.drifts_[self._n_drifts :]:
@@ -90,14 +90,14 @@ class Alarms:
                 )
                 share = samples[drift.node] / samples[0]
                 where = f"below node {drift.node}" if drift.node else "the whole tree"
-                found.append(
+                texts.append(
                     f"drift after row {drift.row:,}: {where}, {share:.0%} of the rows; "
                     f"error {_mean(before)} before, {_mean(after)} in the last "
                     f"{len(after):,} rows"
                 )
             self._n_drifts = n_drifts
         self._wrong = self._wrong[-N_BEFORE - N_AFTER :]
-        return found
+        return texts
 
 
 def _mean(errors):

@@ -261,7 +261,7 @@ class DelayedStep:
         predictions, proba = run._predict_and_learn(
             X, run.classes_.take(true), arguments
         )
-        run._tell(predictions, proba)
+        run._notify(predictions, proba)
         self.predictions[start] = self.rows.entries["predicted"][entries.start] = (
             predictions[0]
         )
@@ -282,11 +282,11 @@ class DelayedStep:
             predictions, proba = run._predict(slice_rows(self.X, start, stop))
             self.predictions[rows] = predictions
             self.rows.entries["predicted"][entries] = predictions[self.arrives[rows]]
-            run._tell(predictions, proba)
+            run._notify(predictions, proba)
             if run._needs_proba:
                 self.rows.entries["proba"][entries] = proba[self.arrives[rows]]
         else:
-            run._tell(np.full(stop - start, -1), np.zeros((stop - start, 1)))
+            run._notify(np.full(stop - start, -1), np.zeros((stop - start, 1)))
         self._predict_baselines(start, stop)
 
     def _predict_baselines(self, start, stop):
@@ -577,7 +577,7 @@ class PrequentialEvaluator(Lockable):
     (150, 75, 0.96)
     """
 
-    _listener = None  # a function of predicted classes and probabilities, see `_tell`
+    _listener = None  # a function of predicted classes and probabilities, see `_notify`
 
     def __init__(
         self,
@@ -638,8 +638,8 @@ class PrequentialEvaluator(Lockable):
     def _computes_proba(self):
         return self._needs_proba or self._listener is not None
 
-    def _tell(self, codes, proba):
-        # Tell the listener the predicted classes of the next rows (-1: none).
+    def _notify(self, codes, proba):
+        # Pass the listener the predicted classes of the next rows (-1: none).
         if self._listener is not None:
             self._listener(codes, proba)
 
@@ -711,7 +711,7 @@ class PrequentialEvaluator(Lockable):
         if is_single:
             y = exact_labels([y])
             sample_weight, time = (
-                None if one is None else [one] for one in (sample_weight, time)
+                None if value is None else [value] for value in (sample_weight, time)
             )
         _, y, weight = checked_rows(rows, y, sample_weight)
         # a failed first call does not determine the columns
@@ -810,7 +810,7 @@ class PrequentialEvaluator(Lockable):
                     predicted, proba = self._predict(X)
                 self.estimator.partial_fit(X, y, **arguments)
             self._commit_undelayed(true, predicted, weight, start, proba)
-            self._tell(predicted, proba)
+            self._notify(predicted, proba)
         except BaseException:
             if self.n_rows_ == n_rows:
                 n = self._n_learned(seen, weight, len(y))

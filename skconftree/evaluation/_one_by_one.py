@@ -11,6 +11,7 @@ import copy
 import struct
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import pairwise
 from numbers import Real
 from operator import itemgetter
 from typing import Any
@@ -34,14 +35,17 @@ from ..utils._available import absence_error, available_if
 from ..utils._codec import (
     NO_DEFAULT,
     check_state_parts,
+    is_missing,
     with_version,
     without_version,
 )
 from ..utils._lock import Lockable, learns, reads
 from ..utils._types import Estimator
+from ..utils._warnings import warn
 from ._evaluator import resolve_classes
 
 MAX_WAITING = 100  # rows after which the type of each column must be known
+MAX_LATE_COLUMNS = 1000  # that are added later
 
 
 class OneByOne(Lockable):
@@ -57,8 +61,9 @@ class OneByOne(Lockable):
     numeric or categorical if its first value is a number or a string. Therefore, the
     first rows are only learned when each of their columns has had a value, or after 100
     rows; a column without any value until then is numeric. A missing key is a missing
-    value, like None and NaN. A key that does not occur in the first rows is ignored,
-    with one warning. Categories are encoded in the order of their appearance.
+    value, like None and NaN. Categories are encoded in the order of their appearance.
+    A key that first occurs later becomes a column whose values were missing before, and
+    a new label becomes a class.
 
     Threads can share an object. A pickle contains the model and the rows that wait to
     be learned.
@@ -69,19 +74,31 @@ class OneByOne(Lockable):
         It is trained in place. If it is already fitted with column names, the keys must
         be these names.
     classes : array-like of shape (n_classes,), default=None
-        All labels that can occur. None takes those of the fitted model.
+        All labels that can occur; others are then an error. None means any labels, each
+        of which becomes a class when it is first learned; only
+        `ConfidenceTreeClassifier` and `ConfidenceForestClassifier` support this, if
+        they are not fitted.
     columns : dict of str to {"number", "category"}, default=None
-        Names and kinds of the columns. With it, rows are learned immediately, and keys
-        that first occur later are known. None infers the columns from the first rows,
-        or takes those of the fitted model.
+        Names and kinds of the columns. With it, rows are learned immediately, and other
+        keys are ignored. None infers the columns from the first rows, or takes those of
+        the fitted model.
+    late_columns : {"add", "drop"}, default="add"
+        What to do with keys that do not occur in the first rows, without `columns`:
+        ``"add"`` makes a column of each, up to 1,000, ``"drop"`` ignores them. Either
+        way, there is one warning. Columns can only be added to a
+        `ConfidenceTreeClassifier`, and not with ``leaf_memory="gaussian"`` or `X_pool`;
+        other models ignore the keys. A leaf with many rows uses a new numeric column
+        for splits after its next split, because its thresholds are fixed.
 
     Attributes
     ----------
     model : object
         The wrapped model.
     classes : list
-        All labels that can occur, in ascending order.
+        All labels that can occur, or have occurred, in ascending order.
     columns : dict of str to {"number", "category"} or None
+        The constructor argument.
+    late_columns : {"add", "drop"}
         The constructor argument.
     columns_ : dict of str to {"number", "category"} or None
         Names and kinds of the columns in their order; None until they are known.
@@ -129,6 +146,7 @@ class OneByOne(Lockable):
         *,
         classes: ArrayLike | None = None,
         columns: dict[str, Any] | None = None,
+        late_columns: str = "add",
     ) -> None:
         absent = absence_error(model, "partial_fit", "predict")
         if absent is not None:
@@ -136,10 +154,20 @@ class OneByOne(Lockable):
                 f"model must have partial_fit and predict. Got {model!r}: {absent}"
             ) from absent
         columns = None if columns is None else _checked_columns(columns)
+        if late_columns not in ("add", "drop"):
+            raise ValueError(
+                f"late_columns must be 'add' or 'drop'. Got {late_columns!r}."
+            )
         self.model = model
-        self._given_columns = columns
-        self._classes = resolve_classes(model, classes, "model")
+        self._given_columns, self.late_columns = columns, late_columns
         self._fitted = hasattr(model, "classes_")
+        can_extend = hasattr(model, "_extend")
+        self._adds_classes = classes is None and can_extend and not self._fitted
+        self._adds_columns = columns is None and can_extend and late_columns == "add"
+        self._n_late = 0
+        self._classes = np.zeros(0, dtype=object)
+        if not self._adds_classes:
+            self._classes = resolve_classes(model, classes, "model")
         # pairs, because the pickle sorts the keys of a dict
         self._columns = columns_of_model(model, columns) if self._fitted else columns
         self._waiting = []
@@ -149,7 +177,7 @@ class OneByOne(Lockable):
 
     @property
     def classes(self) -> list[Any]:
-        """All labels that can occur, in ascending order."""
+        """All labels that can occur, or have occurred, in ascending order."""
         return self._classes.tolist()
 
     @property
@@ -200,14 +228,19 @@ class OneByOne(Lockable):
         Raises
         ------
         ValueError
-            If a value does not fit its column, or the label is not in `classes`. The
-            row is then not learned.
+            If a value does not fit its column, or the label is not in the given
+            `classes`. The row is then not learned.
         """
         if not self._fitted:
             self._begin(x, y, w)
             return
+        if self._adds_columns and not x.keys() <= self._known:
+            self._add_columns(x)
         self._n_drifts_before = self._count()
         label = self._labels.get(y)
+        if label is None and self._adds_classes:
+            self._add_class(x, y)
+            label = self._labels[y]
         if label is None:
             label = exact_labels([y])  # a list; the model raises the error or learns it
         if w == 1.0:
@@ -311,6 +344,7 @@ class OneByOne(Lockable):
         if not self._fitted:
             return
         names = [name for name, _ in self._columns]
+        self._known = frozenset(names)
         nominal = getattr(self.model, "is_categorical_", None)
         is_numeric = nominal is None or not any(nominal)
         nominal = [False] * len(names) if is_numeric else nominal
@@ -354,6 +388,28 @@ class OneByOne(Lockable):
     def _records(self, numbers, values):
         return Records(self._names, self._feature_names, self._dtypes, numbers, values)
 
+    @learns
+    def _learn_many(self, X, labels):
+        # Learn the rows of a pandas frame as one by one; the columns are known.
+        self._table(X)  # raises errors before the first row is learned
+        stops = {0, len(labels)}
+        if self._adds_classes:
+            new = {label: i for i, label in reversed(list(enumerate(labels)))}
+            stops |= {i for label, i in new.items() if label not in self._labels}
+        if self._adds_columns:
+            for name in set(X.columns) - self._known:
+                stops |= set(np.flatnonzero(X[name].notna())[:1].tolist())
+        stops = sorted(stops)
+        for start, stop in pairwise(stops):
+            (x,) = X[start : start + 1].to_dict("records")
+            if self._adds_columns:
+                self._add_columns(x)
+            if self._adds_classes and labels[start] not in self._labels:
+                self._add_class(x, labels[start])
+            self._n_drifts_before = self._count()
+            table = self._table(X[start:stop])
+            self.model.partial_fit(table, labels[start:stop])
+
     def _table(self, X):
         # Convert a pandas frame as dictionaries are converted; the columns are known.
         self._warn_of(dict.fromkeys(X.columns))
@@ -364,16 +420,55 @@ class OneByOne(Lockable):
         return table_of(X.to_dict("records"), self._columns)
 
     def _warn_of(self, x):
-        unknown = x.keys() - set(self._names)
-        if unknown and not self._warned:
+        if self._adds_columns or self._warned:
+            return
+        unknown = x.keys() - self._known
+        if unknown:
             self._warned = True
             warn_about_keys(unknown, " Declare them in `columns` to use them.")
+
+    def _add_class(self, x, y):
+        self._call(self.model.predict, x)  # an invalid row adds no class
+        self.model._extend(labels=[y])
+        self._classes = self.model.classes_
+        self._prepare()
+
+    def _add_columns(self, x):
+        # Those of keys that have a value.
+        new = {name: x[name] for name in sorted(x.keys() - self._known, key=str)}
+        new = {name: value for name, value in new.items() if not is_missing(value)}
+        if self._feature_names is not None:
+            new = {name: value for name, value in new.items() if isinstance(name, str)}
+        if not new:
+            return
+        kinds = {name: isinstance(value, str) for name, value in new.items()}
+        for name, value in new.items():
+            kinds[name] or number(value, name)  # raises an error if it is invalid
+        self._call(self.model.predict, x)
+        try:
+            if self._n_late + len(new) > MAX_LATE_COLUMNS:
+                raise ValueError(f"{MAX_LATE_COLUMNS} columns have been added")
+            self.model._extend(columns=list(kinds.items()))
+        except ValueError as error:
+            self._adds_columns, self._warned = False, True
+            warn_about_keys(new, f" The reason: {error}.")
+            return
+        self._n_late += len(new)
+        added = [(name, KINDS[nominal]) for name, nominal in kinds.items()]
+        self._columns = [*dict(self._columns).items(), *added]
+        self._prepare()
+        if not self._warned:
+            self._warned = True
+            warn(
+                "Keys that do not occur in the first rows become columns that were "
+                f"missing before: {list(new)}. late_columns='drop' ignores such keys."
+            )
 
     def _begin(self, x, y, w):
         # Learn the waiting rows at once, when their columns are known.
         if not isinstance(x, Mapping):
             raise _not_a_row(x)
-        if y not in self._labels:
+        if y not in self._labels and not self._adds_classes:
             raise ValueError(
                 f"y must be one of the classes {list(self._labels)}. Got {y!r}."
             )
@@ -388,13 +483,14 @@ class OneByOne(Lockable):
                 return
             columns = complete(columns)
         arguments = {} if set(weights) == {1.0} else {"sample_weight": weights}
-        self.model.partial_fit(
-            table_of(rows, columns, declared=declared),
-            np.concatenate([self._labels[label] for label in labels]),
-            classes=self._classes,
-            **arguments,
-        )
-        vars(self).update(_columns=columns, _waiting=[], _fitted=True)
+        table, classes = table_of(rows, columns, declared=declared), self._classes
+        if self._adds_classes:
+            classes = labels
+        else:
+            labels = np.concatenate([self._labels[label] for label in labels])
+        self.model.partial_fit(table, labels, classes=classes, **arguments)
+        classes = self.model.classes_ if self._adds_classes else self._classes
+        vars(self).update(_columns=columns, _waiting=[], _fitted=True, _classes=classes)
         self._prepare()
         self._warn_of(x)
 
@@ -407,7 +503,8 @@ class OneByOne(Lockable):
         vars(self).update(without_version(state, STATE, type(self).__name__))
         self._prepare()
         is_valid = isinstance(self._waiting, list) and all(
-            _is_waiting(row, self._labels) for row in self._waiting
+            _is_waiting(row, None if self._adds_classes else self._labels)
+            for row in self._waiting
         )
         check_state_parts(self, {"n_waiting_": is_valid})
 
@@ -417,7 +514,9 @@ def _is_waiting(row, labels):
     try:
         pairs, label, weight = row
         dict(pairs)
-        return isinstance(pairs, list) and label in labels and isinstance(weight, Real)
+        hash(label)
+        is_known = labels is None or label in labels
+        return isinstance(pairs, list) and is_known and isinstance(weight, Real)
     except (TypeError, ValueError):
         return False
 
@@ -425,7 +524,8 @@ def _is_waiting(row, labels):
 # Attributes of a state, and defaults for states of older versions; NO_DEFAULT: none.
 STATE = dict.fromkeys(("model", "_classes", "_columns", "_fitted"), NO_DEFAULT)
 STATE |= {"_given_columns": None, "_waiting": [], "_warned": False}
-STATE |= {"_n_drifts_before": None}
+STATE |= {"_n_drifts_before": None, "late_columns": "drop", "_n_late": 0}
+STATE |= {"_adds_classes": False, "_adds_columns": False}
 
 
 def _not_a_row(x):

@@ -1,4 +1,4 @@
-"""Wrapper that makes a classifier of this package one of river's."""
+"""Wrapper that makes a classifier of this package a classifier of river."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from sklearn.base import clone
 
 from ..utils._types import Estimator
 from ._one_by_one import OneByOne
-
-MAX_CLASSES = 32  # that can be learned without `classes`
 
 
 @cache
@@ -37,34 +35,27 @@ def _new(kind):
 
 
 class RiverClassifier:
-    """Wrapper that turns a classifier of this package into one of river's.
+    """Wrapper that turns a classifier of this package into a classifier of river.
 
     It works in pipelines, ensembles, model selection and evaluation of river, and
     passes river's checks of estimators. A row is a dictionary; which keys are numbers
     and which are categories is determined as in :class:`OneByOne`.
-
-    Labels need not be declared: a label that appears for the first time is a new class,
-    which has probability 0 before.
 
     Parameters
     ----------
     estimator : classifier with `partial_fit`
         It is not modified: a clone of it is trained, or a copy if it is already fitted
         with column names.
-    classes : array-like of shape (n_classes,), default=None
-        All labels that can occur; others are then an error. None means any labels, at
-        most 32; probabilities are then slightly less extreme, because the model
-        reserves classes. Classifiers of other packages may need `classes`.
-    columns : dict of str to {"number", "category"}, default=None
-        Names and kinds of the columns. None infers them from the first rows.
+    classes, columns, late_columns : object
+        As for :class:`OneByOne`. By default, each label becomes a class when it is
+        first learned, and each key a column.
 
     Attributes
     ----------
     estimator_ : classifier
-        The trained classifier. Without `classes`, its classes are the positions of the
-        labels in `classes_`; further ones have no rows.
+        The trained classifier.
     classes_ : list
-        Labels in the order of their appearance, or as declared.
+        Labels in ascending order.
     columns_ : dict or None
         Names and kinds of the columns; None until they are known.
     n_rows_seen_ : int
@@ -96,6 +87,7 @@ class RiverClassifier:
         *,
         classes: ArrayLike | None = None,
         columns: dict[str, Any] | None = None,
+        late_columns: str = "add",
     ) -> Self:
         return _new(cls)
 
@@ -105,16 +97,17 @@ class RiverClassifier:
         *,
         classes: ArrayLike | None = None,
         columns: dict[str, Any] | None = None,
+        late_columns: str = "add",
     ) -> None:
         self.estimator = estimator
         self.classes = classes
         self.columns = columns
+        self.late_columns = late_columns
         fitted = hasattr(estimator, "classes_")
-        self._codes = None  # of the labels, in the order of their appearance
-        if classes is None and not fitted:
-            self._codes, classes = {}, range(MAX_CLASSES)
         model = copy.deepcopy(estimator) if fitted else clone(estimator)
-        self._stream = OneByOne(model, classes=classes, columns=columns)
+        self._stream = OneByOne(
+            model, classes=classes, columns=columns, late_columns=late_columns
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -137,8 +130,8 @@ class RiverClassifier:
 
     @property
     def classes_(self) -> list[Any]:
-        """Labels in the order of their appearance, or as declared."""
-        return self._stream.classes if self._codes is None else list(self._codes)
+        """Labels in ascending order."""
+        return self._stream.classes
 
     @property
     def columns_(self) -> dict[str, str] | None:
@@ -167,11 +160,9 @@ class RiverClassifier:
         w : float, default=1.0
             Weight of the row.
         """
-        codes, known = self._encode([y])
         if self.columns_ is None:  # so that the order of keys does not matter
             x = {name: x[name] for name in sorted(x, key=str)}
-        self._stream.learn_one(x, codes[0], w=w)
-        self._codes = known
+        self._stream.learn_one(x, y, w=w)
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a frame, which is faster than one by one.
@@ -191,10 +182,7 @@ class RiverClassifier:
                 if self.columns_ is not None:
                     break
         if n < len(labels):
-            codes, known = self._encode(labels[n:])
-            model = self._stream.model
-            model.partial_fit(self._stream._table(X[n:]), codes)
-            self._codes = known
+            self._stream._learn_many(X[n:], labels[n:])
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Predict the label of a row; None before a row was learned.
@@ -210,11 +198,7 @@ class RiverClassifier:
         -------
         label or None
         """
-        code = self._stream.predict_one(x)
-        if self._codes is None or code is None or code < len(self._codes):
-            return code if code is None else self._label(code)
-        proba = self.predict_proba_one(x)  # the most probable label that has rows
-        return max(proba, key=proba.__getitem__)
+        return self._stream.predict_one(x)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label of a row.
@@ -231,11 +215,7 @@ class RiverClassifier:
         dict of label to float
             Empty before a row was learned.
         """
-        proba = list(self._stream.predict_proba_one(x).values())
-        if not proba:
-            return {}
-        known = self._of_known(np.array(proba)).tolist()
-        return dict(zip(self.classes_, known, strict=True))
+        return self._stream.predict_proba_one(x)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the labels of the rows of a frame.
@@ -250,19 +230,10 @@ class RiverClassifier:
         pandas.Series
             None before a row was learned.
         """
-        proba = self.predict_proba_many(X)
-        if not proba.shape[1]:
-            labels = [None] * len(X)
-        else:
-            codes = self._stream.model.predict(self._stream._table(X)).tolist()
-            best = proba.idxmax(axis="columns").tolist()
-            labels = [
-                self._label(code)
-                if self._codes is None or code < len(self._codes)
-                else one
-                for code, one in zip(codes, best, strict=True)
-            ]
-        return proba.assign(label=np.array(labels, dtype=object))["label"].rename(None)
+        labels = np.full(len(X), None)
+        if self.columns_ is not None:
+            labels[:] = self._stream.model.predict(self._stream._table(X)).tolist()
+        return X.iloc[:, :0].assign(label=labels)["label"].rename(None)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label of the rows of a frame.
@@ -280,8 +251,8 @@ class RiverClassifier:
         empty = X.iloc[:, :0]
         if self.columns_ is None:
             return empty
-        proba = self._of_known(self._stream.model.predict_proba(self._stream._table(X)))
-        columns = zip(self.classes_, proba.T, strict=True)
+        proba = self._stream.model.predict_proba(self._stream._table(X))
+        columns = zip(self._stream.model.classes_.tolist(), proba.T, strict=True)
         return type(X)(dict(columns), index=X.index)
 
     def explain_one(self, x: dict[Any, Any]) -> list[dict[str, Any]]:
@@ -298,29 +269,3 @@ class RiverClassifier:
             One dict per split, from the root down, see `explain` of the tree.
         """
         return self._stream.explain_one(x)
-
-    def _encode(self, labels):
-        # Codes of labels, and the codes of all labels including these.
-        if self._codes is None:
-            return labels, None
-        known = self._codes
-        for label in labels:
-            if label not in known:
-                if len(known) == MAX_CLASSES:
-                    raise ValueError(
-                        f"y has more than {MAX_CLASSES} different labels. Pass all "
-                        "labels as `classes` to the constructor."
-                    )
-                label = label.item() if isinstance(label, np.generic) else label
-                known = {**known, label: len(known)}
-        return [known[label] for label in labels], known
-
-    def _label(self, code):
-        return code if self._codes is None else list(self._codes)[code]
-
-    def _of_known(self, proba):
-        # Probabilities of the labels that have appeared.
-        if self._codes is None:
-            return proba
-        known = proba[..., : len(self._codes)]
-        return known / known.sum(axis=-1, keepdims=True)

@@ -254,6 +254,16 @@ class Classes:
                 pass  # class_indices raises the error
         return class_indices(self.names, y, dtype)
 
+    def extended(self, labels):
+        """Classes including new labels, which must be of the same type."""
+        new = Classes.listed(labels).names
+        if new.dtype.kind != self.names.dtype.kind:
+            raise ValueError(
+                f"The label {new.tolist()[0]!r} has another type than the classes "
+                f"before, such as {self.names.tolist()[0]!r}. Pass labels of one type."
+            )
+        return Classes.listed(np.union1d(self.names, new))
+
     def indices_of(self, known):
         """Indices of other classes, all of them among these."""
         return np.searchsorted(self.names, known.names).astype(np.intp)

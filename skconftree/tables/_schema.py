@@ -12,7 +12,14 @@ from .._compat import check_feature_count, check_feature_names
 from ..utils._arrays import finiteness
 from ..utils._codec import NO_DEFAULT, check_state_parts, merge_defaults
 from ._columns import is_number, warn_of_unparseable
-from ._features import MAX_CATEGORIES, Features, nominal_columns, warn_of_unknown
+from ._features import (
+    MAX_CATEGORIES,
+    MISSING,
+    Dictionary,
+    Features,
+    nominal_columns,
+    warn_of_unknown,
+)
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
 from ._records import Records, names_of, read_few
 from ._row_hashes import Rows, read_plain
@@ -206,6 +213,29 @@ class Schema(NamedTuple):
         known = schema.settled(X_pool, known, in_order=True)
         rows, _, schema = known.more(X, caller)
         return rows, X_pool, schema.settled_in_order(rows, known, weight)
+
+    def with_columns(self, columns):
+        """Add columns of missing values: pairs of a name and whether it is nominal."""
+        names, features = self.names, self.features
+        if names is not None:
+            names = np.array([*names, *(name for name, _ in columns)], dtype=object)
+        if features is not None or any(nominal for _, nominal in columns):
+            known = [None] * self.n_features
+            known = known if features is None else list(features.dictionaries)
+            features = Features(
+                [
+                    *known,
+                    *(
+                        Dictionary(codes={MISSING: 0}) if n else None
+                        for _, n in columns
+                    ),
+                ]
+            )
+        dates = self.dates and (*self.dates, *[None] * len(columns))
+        n_features = self.n_features + len(columns)
+        return self._replace(
+            n_features=n_features, names=names, features=features, dates=dates
+        )
 
     def state(self):
         """The schema as plain values; categories of other types stay objects."""

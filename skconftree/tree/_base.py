@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Bunch
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import CallbackSupportMixin, _fit_context, validate_parameters
 from ..bounds._registry import BOUNDS
+from ..tables._growth_data import resolve_class_weight
 from ..tables._schema import as_dense
 from ..tables._sparse import blocks
 from ..utils._fitted import ModelClassifier, fitted
@@ -26,6 +28,7 @@ from .reading._html import write_tree
 from .reading._records import check_competitors
 from .reading._text import as_table, explain_rows, explain_text, summarize
 from .reading._to_sklearn import pruning_path, to_sklearn, warn_of_missing
+from .stream._resize import Resizing
 
 
 class GrownClassifier(CallbackSupportMixin, ModelClassifier):
@@ -104,6 +107,38 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
             progress.end(model)
         self._model = model
         return self
+
+    def _extend(self, labels=(), columns=()):
+        # Add classes that have no rows yet, and columns that were missing before: pairs
+        # of a name and whether it is nominal.
+        while not self._exchange(*self._resized(labels, columns)):
+            pass
+
+    def _resized(self, labels, columns):
+        # The model, its number of rows, and the model that may replace it.
+        model, classes = self._model, self._model.classes
+        n_rows, schema = model.n_rows_seen, model.schema
+        if len(labels):
+            classes = classes.extended(labels)
+        weight = self.class_weight if isinstance(self.class_weight, dict) else None
+        codes = np.arange(len(classes))
+        resizing = Resizing(
+            schema.n_features,
+            classes.indices_of(model.classes),
+            len(classes),
+            tuple(is_nominal for _, is_nominal in columns),
+            resolve_class_weight(weight, classes.names, codes, None),
+        )
+        schema = schema.with_columns(columns) if columns else schema
+        return model, n_rows, model.resized(resizing, schema, classes, self)
+
+    @learns
+    def _exchange(self, model, n_rows, resized):
+        # Set the resized model, unless another thread has trained the model meanwhile.
+        unchanged = self._model is model and model.n_rows_seen == n_rows
+        if unchanged:
+            self._model = resized
+        return unchanged
 
     def _rows(self, X):
         if self._model is None:

@@ -27,6 +27,7 @@ from .nodes._derived import read_nodes, with_counts_of_rows, write_nodes
 from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
 from .stream._make_grower import grower_class, make_grower, start_grower
+from .stream._resize import resized_model
 
 # Parts of a state, with the defaults of those that were added later.
 PARTS = dict.fromkeys(
@@ -418,6 +419,12 @@ class TreeModel(Lockable):
                 "fidelity": self._fidelity,
             }
         )
+
+    def resized(self, resizing, schema, classes, owner):
+        """Copy with further columns and classes."""
+        state = resized_model(self.state(), resizing)
+        state |= {"schema": schema.state(), "classes": classes.names}
+        return TreeModel.of_state(state, owner)
 
     def __reduce__(self):
         return TreeModel.of_state, (self.state(), None)

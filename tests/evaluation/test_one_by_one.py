@@ -21,7 +21,7 @@ from skconftree import (
     OASISClassifier,
 )
 from skconftree.datasets import make_sea
-from skconftree.evaluation import OneByOne
+from skconftree.evaluation import OneByOne, _one_by_one
 
 NUMERIC = [NCMForestClassifier, NCMTreeClassifier, OASISClassifier]
 COLUMNS = ["salary", "commission", "age", "elevel", "car", "zipcode"]
@@ -164,8 +164,8 @@ def test_declared_columns_start_at_once():
     assert one.columns_ == columns
 
 
-def test_an_unknown_key_is_left_out_with_one_warning():
-    one = OneByOne(tree(), classes=[0, 1])
+def test_an_unknown_key_is_dropped_with_one_warning():
+    one = OneByOne(tree(), classes=[0, 1], late_columns="drop")
     one.learn_one({"a": 1, "b": 2}, 0)
     with pytest.warns(UserWarning, match=r"are ignored: \['c', 'd'\]") as caught:
         one.learn_one({"a": 1, "b": 2, "c": 0, "d": 4}, 1)
@@ -303,7 +303,7 @@ def test_a_value_that_is_no_number_is_refused(x):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "classes must list all labels"),
+        ({"classes": [0, 1], "late_columns": "ignore"}, "must be 'add' or 'drop'"),
         ({"classes": [0, 1], "columns": ["a"]}, "columns must be a dict"),
         ({"classes": [0, 1], "columns": {}}, "columns must be a dict"),
         ({"classes": [0, 1], "columns": {"a": "text"}}, "map 'a' to .*Got 'tex"),
@@ -365,7 +365,7 @@ def test_rows_that_are_no_dictionaries_are_refused():
 
 
 def test_warnings_of_keys_point_to_the_call():
-    one = taught(tree(), [{"a": 1.0, "b": 2.0}], [0])
+    one = taught(tree(), [{"a": 1.0, "b": 2.0}], [0], late_columns="drop")
     with pytest.warns(UserWarning, match="are ignored") as said:
         one.predict_one({"a": 1.0, "c": 2.0})
     assert said[0].filename == __file__
@@ -514,3 +514,70 @@ def test_a_row_that_waits_and_cannot_be_learned_is_refused(row):
     OneByOne.__new__(OneByOne).__setstate__(state)
     with pytest.raises(ValueError, match="'n_waiting_' does not fit"):
         OneByOne.__new__(OneByOne).__setstate__(state | {"_waiting": [row]})
+
+
+def test_labels_and_keys_that_come_late_are_learned():
+    """The model is that of a stream whose column was missing, with all classes."""
+    frame, rows, y = people(900)
+    labels = ["late" if i >= 500 and i % 3 == 0 else "ab"[y[i]] for i in range(900)]
+    late = ["salary", "elevel"]
+    gaps = frame.copy()
+    for name in late:
+        gaps.loc[:399, name] = None if name in NOMINAL else np.nan
+    one = OneByOne(ConfidenceTreeClassifier(leaf_memory="rows"))
+    assert one.classes == []
+    given = [{k: v for k, v in x.items() if k not in late} for x in rows[:400]]
+    for x, label in zip(given, labels, strict=False):
+        one.learn_one(x, label)
+    assert one.classes == ["a", "b"]
+    one.predict_one(rows[400])  # no warning: the row would add the columns
+    with pytest.warns(UserWarning, match=r"become columns .*: \['elevel', 'salary'\]"):
+        one.learn_one(rows[400], labels[400])
+    one = pickle.loads(pickle.dumps(one))
+    for x, label in zip(rows[401:], labels[401:], strict=True):
+        one.learn_one(x, label)
+    assert one.classes == ["a", "b", "late"]
+    columns = [name for name in COLUMNS if name not in late] + sorted(late)
+    assert list(one.columns_) == columns
+    want = ConfidenceTreeClassifier(leaf_memory="rows")
+    want.partial_fit(gaps[columns], labels, classes=["a", "b", "late"])
+    found = [one.predict_one(x) for x in rows]
+    assert (want.predict(frame[columns]) == found).all()
+    assert one.model.get_n_leaves() == want.get_n_leaves() > 5
+
+
+def test_an_invalid_row_adds_nothing():
+    one = OneByOne(tree())
+    one.learn_one({"a": 1.0}, "x")
+    before = pickle.dumps(one)
+    for x, label, message in [
+        ({"a": "one"}, "y", "'a' is numeric"),
+        ({"a": 1.0, "b": [1]}, "x", "'b' is numeric"),
+        ({"a": "one", "b": 1.0}, "x", "'a' is numeric"),
+        ({"a": 1.0}, 7, "another type than the classes before, such as 'x'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            one.learn_one(x, label)
+        assert pickle.dumps(one) == before
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (ConfidenceForestClassifier(2, random_state=0), "cannot be added to a forest"),
+        (tree().set_params(leaf_memory="gaussian"), "leaf_memory='gaussian'"),
+        (None, "0 columns have been added"),
+    ],
+    ids=["forest", "gaussian", "limit"],
+)
+def test_columns_that_cannot_be_added_are_dropped(model, reason, monkeypatch):
+    if model is None:
+        monkeypatch.setattr(_one_by_one, "MAX_LATE_COLUMNS", 0)
+    one = OneByOne(tree() if model is None else model)
+    one.learn_one({"a": 1.0}, "x")
+    with pytest.warns(UserWarning, match=reason):
+        one.learn_one({"a": 2.0, "b": 1.0}, "x")
+    one.learn_one({"d": 1.0}, "y")
+    assert one.n_rows_seen_ == 3
+    assert one.classes == ["x", "y"]
+    assert list(one.columns_) == ["a"]

@@ -1,0 +1,136 @@
+"""Classes and columns that are added to a growing tree were empty before."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+
+N, LATE = 2400, 1200
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3)).astype(np.float32)
+Y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.5)).astype(int) * 2
+Y[LATE:][RNG.random(N - LATE) < 0.2] = 1
+Y[LATE:][RNG.random(N - LATE) < 0.1] = 3
+OLD, ALL = [0, 2], [0, 1, 2, 3]
+KINDS = {
+    "default": {},
+    "majority": {"leaf_prediction": "majority"},
+    "rows": {"leaf_memory": "rows"},
+    "histogram": {"leaf_memory": "histogram"},
+    "gaussian": {"leaf_memory": "gaussian"},
+    "local": {"drift": "local"},
+    "adwin": {"drift": "adwin"},
+    "no bound": {"bound": None},
+}
+EXACT = ["majority", "adwin"]
+FOREST = ["default", "gaussian", "local", "adwin"]
+
+
+def resized(model, labels=(), columns=()):
+    """Resize a model that a pickle has restored, too."""
+    model = pickle.loads(pickle.dumps(model))
+    model._extend(labels, columns)
+    return pickle.loads(pickle.dumps(model))
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        *((ConfidenceTreeClassifier, name) for name in KINDS),
+        *((lambda **k: ConfidenceForestClassifier(3, **k), name) for name in FOREST),
+    ],
+)
+def test_late_classes_are_as_if_declared(make, name):
+    given = KINDS[name] | {"random_state": 0, "grace_period": 50}
+    late = make(**given).partial_fit(X[:LATE], Y[:LATE], classes=OLD)
+    late = resized(late, [3, 1]).partial_fit(X[LATE:], Y[LATE:])
+    want = make(**given).partial_fit(X[:LATE], Y[:LATE], classes=ALL)
+    want.partial_fit(X[LATE:], Y[LATE:])
+    assert late.classes_.tolist() == ALL
+    np.testing.assert_array_equal(late.predict(X), want.predict(X))
+    is_forest = isinstance(late, ConfidenceForestClassifier)
+    if is_forest or name in EXACT:  # others remember the losses of probabilities
+        assert pickle.dumps(late) == pickle.dumps(want)
+
+
+def test_classes_are_added_to_a_fitted_model():
+    for make in (ConfidenceTreeClassifier, lambda: ConfidenceForestClassifier(2)):
+        model = make().set_params(random_state=0).fit(X[:LATE], Y[:LATE])
+        before = model.predict_proba(X[:50])
+        late = resized(model, [1, 3])
+        np.testing.assert_allclose(
+            late.predict_proba(X[:50])[:, [0, 2]].argmax(axis=1), before.argmax(axis=1)
+        )
+        late.partial_fit(X[LATE:], Y[LATE:])
+        assert (late.predict_proba(X).max(axis=0) > 0).all()
+        assert late.n_rows_seen_ == N
+
+
+def test_weights_of_classes():
+    weight = {0: 2.0, 2: 1.0}
+    tree = ConfidenceTreeClassifier(class_weight=weight)
+    tree.partial_fit(X[:LATE], Y[:LATE], classes=OLD)
+    late = resized(tree.set_params(class_weight=weight | {1: 1.0, 3: 3.0}), [1, 3])
+    late.partial_fit(X[LATE:], Y[LATE:])
+    want = ConfidenceTreeClassifier(class_weight=late.class_weight)
+    want.partial_fit(X[:LATE], Y[:LATE], classes=ALL)
+    want.partial_fit(X[LATE:], Y[LATE:])
+    np.testing.assert_array_equal(late.predict(X), want.predict(X))
+
+
+def table(nominal):
+    """A frame whose last column has values, and decides, only in its second half."""
+    frame = pd.DataFrame(X, columns=list("abc")).astype(float)
+    if nominal:
+        values = np.array(["x", "y", "z"])[RNG.integers(0, 3, N)]
+        frame["late"] = pd.Series(values, dtype="str")
+        y = (X[:, 0] > 0) ^ (values == "x")
+    else:
+        frame["late"] = values = RNG.normal(size=N)
+        y = (X[:, 0] > 0) ^ (values > 0)
+    y[:LATE] = X[:LATE, 0] > 0
+    gaps = frame.copy()
+    gaps.loc[: LATE - 1, "late"] = None if nominal else np.nan
+    return gaps, y.astype(int)
+
+
+@pytest.mark.parametrize("nominal", [False, True])
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "gaussian"])
+def test_late_columns_were_missing_before(name, nominal):
+    frame, y = table(nominal)
+    tree = ConfidenceTreeClassifier(**KINDS[name])
+    old = frame[["a", "b", "c"]]
+    tree.partial_fit(old[:LATE], y[:LATE], classes=[0, 1])
+    proba = tree.predict_proba(old)
+    late = resized(tree, columns=[("late", nominal)])
+    np.testing.assert_allclose(
+        late.predict_proba(frame[:LATE]), proba[:LATE], atol=0.02
+    )
+    found = late.partial_fit_predict(frame[LATE:], y[LATE:])
+    want = ConfidenceTreeClassifier(**KINDS[name])
+    want.partial_fit(frame[:LATE], y[:LATE], classes=[0, 1])
+    expected = want.partial_fit_predict(frame[LATE:], y[LATE:])
+    # leaves store fewer rows of a table with more columns
+    assert np.mean(found == expected) > 0.98
+    assert late.feature_names_in_.tolist() == ["a", "b", "c", "late"]
+    assert late.is_categorical_ is None or late.is_categorical_[-1] == nominal
+    if name != "adwin":
+        assert np.mean(found == y[LATE:]) > 0.9
+
+
+def test_what_cannot_have_further_columns():
+    frame, y = table(False)
+    for model in (
+        ConfidenceTreeClassifier(leaf_memory="gaussian"),
+        ConfidenceForestClassifier(2),
+    ):
+        model.partial_fit(frame, y, classes=[0, 1])
+        before = pickle.dumps(model)
+        with pytest.raises(ValueError, match="columns cannot be added to a forest"):
+            model._extend(columns=[("late", False)])
+        with pytest.raises(ValueError, match="'x' has another type than the classes"):
+            model._extend(labels=["x"])
+        assert pickle.dumps(model) == before
