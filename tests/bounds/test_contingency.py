@@ -16,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
 from scipy import stats
+from scipy.special import xlogy
 from sklearn.utils._param_validation import InvalidParameterError
 
+from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import Chi2Bound, GTestBound, chi2_pvalue, gtest_pvalue
 
 
@@ -343,3 +345,18 @@ def test_many_outcomes_cost_no_more_than_few(n_outcomes, rows, exact):
     assert time.process_time() - start < 1.0
     asymptotic = stats.chi2_contingency(table, correction=False).pvalue
     assert (p != pytest.approx(asymptotic, rel=1e-6)) == exact
+
+
+@pytest.mark.parametrize("n", [700, 1500])
+def test_far_tail_of_even_degrees_of_freedom(n):
+    """With 4 degrees of freedom the tail is exp(-x / 2) (1 + x / 2)."""
+    table = np.array([[n, n, 0, 0, 9], [0, 5, n, n, n]])
+    X = np.repeat([[0.0], [1.0]], table.sum(axis=1), axis=0)
+    y = np.concatenate([np.repeat(np.arange(5), row) for row in table])
+    expected = table.sum(axis=1)[:, None] * table.sum(axis=0) / table.sum()
+    x = xlogy(table, table / expected).sum()
+    log10_p = (np.log1p(x) - x) / np.log(10)
+    assert log10_p < -281
+    evidence = ConfidenceTreeClassifier().fit(X, y).tree_.evidence[0]
+    found = evidence["log10_expected_by_chance"]
+    assert found == pytest.approx(log10_p, rel=1e-9)

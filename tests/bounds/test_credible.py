@@ -556,3 +556,21 @@ def test_invalid_input(counts, kwargs, match):
 def test_criterion_that_does_not_fit():
     with pytest.raises(InvalidParameterError, match=r"'criterion'.*CredibleBound"):
         CredibleBound().evaluate([[1, 0], [0, 1]], criterion="error")
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("delta", [0.01, 0.1, 0.4])
+def test_floor_of_many_outcomes_of_two_classes(criterion, delta):
+    """The floor of a split is the sum of those of its outcomes, below their costs."""
+    rng = np.random.default_rng(0)
+    kernel = CredibleBound(delta).kernel(criterion, 2)
+    for _ in range(20):
+        counts = rng.integers(0, 40, size=(rng.integers(3, 6), 2)).astype(float)
+        counts[:, 0] += 1
+        single = [
+            kernel.score.evaluate_outcomes(np.vstack([row, row])) / 2 for row in counts
+        ]
+        found = kernel.score.evaluate_outcomes(counts)
+        cost, _ = kernel.child_costs(counts, pool=counts.sum(axis=1))
+        assert found <= cost.sum() * (1 + 1e-9)
+        assert found == pytest.approx(sum(single), rel=0.35)

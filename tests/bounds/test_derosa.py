@@ -129,6 +129,9 @@ def test_mcdiarmid_by_its_formula():
         m, delta, criterion="entropy", n_classes=k
     ) == pytest.approx(c * root)
     assert mcdiarmid_radius(m, delta, n_classes=k) == pytest.approx(8 * root)
+    for wrong in (0.0, 1.0, 1.5):
+        with pytest.raises(ValueError, match="delta"):
+            mcdiarmid_radius(m, wrong)
 
 
 def test_shares_by_their_formulas():

@@ -463,3 +463,35 @@ def test_adaptive_leaves_take_the_better_of_both(memory, bayes_is_better):
         accuracy[prediction] = (predicted == y).mean()
     assert (accuracy["nb"] > accuracy["majority"] + 0.05) == bayes_is_better
     assert accuracy["nba"] >= max(accuracy.values()) - 0.03
+
+
+@pytest.mark.parametrize("n_features", [19, 20, 21, 45])
+def test_naive_bayes_of_many_features_of_two_classes(n_features):
+    """Two classes have a path of their own; a third without rows changes nothing."""
+    rng = np.random.default_rng(n_features)
+    y = rng.integers(0, 2, 300)
+    X = (rng.normal(size=(300, n_features)) + 0.3 * y[:, None]).astype(np.float32)
+    one, other = (
+        ConfidenceTreeClassifier(
+            bound=CredibleBound(1e-9), leaf_memory="histogram", leaf_prediction="nb"
+        ).partial_fit(X, y, classes)
+        for classes in ([0, 1], [0, 1, 2])
+    )
+    assert one.get_n_leaves() == other.get_n_leaves() == 1
+    proba = one.predict_proba(X)
+    assert proba.max() > 0.9
+    np.testing.assert_allclose(proba, other.predict_proba(X)[:, :2], rtol=1e-9)
+
+
+def test_classes_before_learning_are_those_of_shrunk_probabilities():
+    """A fitted tree keeps its shrinkage as it grows on, also without naive Bayes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.2)
+    y = np.where(rng.random(900) < 0.35, rng.integers(0, 3, 900), y)
+    tree = ConfidenceTreeClassifier(leaf_prediction="majority", random_state=0)
+    tree.fit(X[:600], y[:600])
+    assert tree.tree_.shrinkage > 0
+    for i in range(600, 900):
+        expected = tree.predict(X[i : i + 1])
+        assert tree.partial_fit_predict(X[i : i + 1], y[i : i + 1]) == expected
