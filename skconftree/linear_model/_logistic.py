@@ -1,4 +1,4 @@
-"""Logistic regression on columns and leaves: fit, covariance, and tests."""
+"""Logistic regression on columns and the leaves of a tree: fit, covariance, tests."""
 
 from typing import NamedTuple
 
@@ -340,15 +340,15 @@ def order_columns(rows, column, C, n_columns):
     list of int
         At most `n_columns` columns, in the order of their selection.
     """
-    chosen, left = [], sorted(set(column.tolist()))
-    while left and len(chosen) < n_columns:
-        in_model = np.flatnonzero(np.isin(column, chosen))
+    selected, remaining = [], sorted(set(column.tolist()))
+    while remaining and len(selected) < n_columns:
+        in_model = np.flatnonzero(np.isin(column, selected))
         score = fit_score(rows.with_terms(in_model), C)
         if score is None:
-            return chosen
+            return selected
         values = score.values(rows.terms[:, in_model], rows.leaves)
         proba = probabilities(values, rows.n_classes)
-        statistic = dict.fromkeys(left, 0.0)
+        statistic = dict.fromkeys(remaining, 0.0)
         for k in range(len(score.intercept)):
             p = proba[:, -1] if len(score.intercept) == 1 else proba[:, k]
             positive = rows.y == (
@@ -357,13 +357,13 @@ def order_columns(rows, column, C, n_columns):
             _add_score_statistics(rows, column, in_model, p, positive, C, statistic)
         n_free = max(rows.n_classes - 1, 1)
         share = 1.0 if rows.n_classes == 2 else (rows.n_classes - 1) / rows.n_classes
-        size = {j: max((column == j).sum(), 1) for j in left}
+        size = {j: max((column == j).sum(), 1) for j in remaining}
         best = min(
-            left, key=lambda j: chi2.logsf(share * statistic[j], size[j] * n_free)
+            remaining, key=lambda j: chi2.logsf(share * statistic[j], size[j] * n_free)
         )
-        chosen.append(best)
-        left.remove(best)
-    return chosen
+        selected.append(best)
+        remaining.remove(best)
+    return selected
 
 
 def _add_score_statistics(rows, column, in_model, p, positive, C, statistic):
@@ -385,5 +385,5 @@ def _add_score_statistics(rows, column, in_model, p, positive, C, statistic):
         gram = gram - part @ gram[in_model]
         gradient = gradient - part @ gradient[in_model]
     for j in statistic:
-        at = np.flatnonzero(column == j)
-        statistic[j] += gradient[at] @ pinvh(gram[np.ix_(at, at)]) @ gradient[at]
+        own = np.flatnonzero(column == j)
+        statistic[j] += gradient[own] @ pinvh(gram[np.ix_(own, own)]) @ gradient[own]

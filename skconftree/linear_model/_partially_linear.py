@@ -43,7 +43,7 @@ N_FOLDS = 5
 MAX_TRIED = 30  # columns that n_linear_features="auto" tries at most
 LARGE = 10.0  # coefficient per standard deviation of nearly separated classes
 Z95 = 1.959963984540054
-CHANCE = 0.01  # sibling leaves are merged if their difference is weaker evidence
+MAX_BY_CHANCE = 0.01  # differences of sibling leaves that are expected by chance
 
 
 class LinearTerm(NamedTuple):
@@ -89,7 +89,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
     linear relation by many steps, and a linear score has no interactions: the sum has
     both, and is still one tree and one list of coefficients.
 
-    Use it where a logistic regression is the usual model and interactions are likely,
+    Use it if a logistic regression is the usual model and interactions are likely,
     as in credit scoring and medicine; :doc:`/guide/scorecard` has an example. If the
     linear score does not lower the log loss in a cross-validation on the training rows,
     it is dropped, and the model is the tree.
@@ -216,7 +216,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
     def fit(
         self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit the tree, then the linear score beside its leaves.
+        """Fit the tree, then the linear score with a constant for each leaf.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         """
         caller = type(self).__name__
         tree = ConfidenceTreeClassifier() if self.tree is None else clone(self.tree)
-        # the tree warns of columns that it cannot read as numbers, once is enough
+        # no warning about unparseable columns here, because the tree issues it
         nominal = nominal_columns(X, tree.categorical_features)
         coded, _, schema = Schema.first(X, caller, nominal)
         coded = coded.tocsr() if issparse(coded) else coded
@@ -305,7 +305,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         columns = Columns(
             table.coded, schema.is_categorical, table.weight, self.max_categories
         )
-        part = _Part(tree.tree_, tree.apply(table.X), table.weight)
+        part = _TreeLeaves(tree.tree_, tree.apply(table.X), table.weight)
         rows = self._rows_of(columns, part, table, np.arange(len(table.codes)))
         kept = np.arange(len(columns.terms))
         if sizes[best - 1] is not None:
@@ -386,7 +386,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
             losses[test] = log_losses(proba, y[test])[:, None]
             if len(grown.classes_) < 2:
                 continue
-            part = _Part(
+            part = _TreeLeaves(
                 grown.tree_,
                 grown.apply(_safe_indexing(table.X, train)),
                 table.weight[train],
@@ -428,7 +428,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
             at = curvature.q + np.array(leaves[1:])
             contrasts[np.arange(len(leaves) - 1), at] = -1.0
             _, log_p = curvature.test(contrasts)
-            if np.exp(log_p) * len(families) > CHANCE:
+            if np.exp(log_p) * len(families) > MAX_BY_CHANCE:
                 merged.append(parent)
         return merged
 
@@ -481,7 +481,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
             interval = np.column_stack([coef - Z95 * error, coef + Z95 * error])
             records.append(
                 LinearTerm(
-                    _plain(names[term.column]),
+                    _to_python(names[term.column]),
                     category,
                     term.mean,
                     term.scale,
@@ -518,7 +518,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
             "linear_features_": np.unique(column),
             "_columns": (columns, kept),
             "_constants": part.constants(score.leaf_coef),
-            "_part": part.slim(),
+            "_part": part.replacements(),
         }
 
     def _warn_of_separation(self, terms):
@@ -554,19 +554,19 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
+            Rows in any format that `fit` accepts.
 
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more classes
         """
-        found = self._values(X)
-        if found is None:
+        scored = self._values(X)
+        if scored is None:
             proba = np.log(np.maximum(self.tree_.predict_proba(X), 1e-300))
             if proba.shape[1] == 2:
                 return proba[:, 1] - proba[:, 0]
             return proba
-        return found[2][:, 0] if len(self.classes_) == 2 else found[2]
+        return scored[2][:, 0] if len(self.classes_) == 2 else scored[2]
 
     def predict_proba(self, X: TableLike) -> Floats:
         """Class probabilities of each row.
@@ -574,16 +574,16 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
+            Rows in any format that `fit` accepts.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        found = self._values(X)
-        if found is None:
+        scored = self._values(X)
+        if scored is None:
             return self.tree_.predict_proba(X)
-        return probabilities(found[2], len(self.classes_))
+        return probabilities(scored[2], len(self.classes_))
 
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict the most probable class of each row.
@@ -591,7 +591,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
+            Rows in any format that `fit` accepts.
 
         Returns
         -------
@@ -606,7 +606,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
+            Rows in any format that `fit` accepts.
 
         Returns
         -------
@@ -622,7 +622,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of any kind that `fit` takes.
+            Rows in any format that `fit` accepts.
 
         Returns
         -------
@@ -639,13 +639,13 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         ValueError
             If the linear score was dropped; use `tree_.explain` then.
         """
-        found = self._values(X)
-        if found is None:
+        scored = self._values(X)
+        if scored is None:
             raise ValueError(
                 "The linear score was dropped, because it did not lower the "
                 "cross-validated log loss. Use explain of tree_."
             )
-        terms, nodes, values = found
+        terms, nodes, values = scored
         terms = terms.toarray() if issparse(terms) else terms
         proba = probabilities(values, len(self.classes_))
         columns = [term.column for term in self.terms_]
@@ -665,7 +665,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
                         float(self._constants[nodes[i], k]),
                     ),
                     "score": float(values[i, k]),
-                    "class": _plain(self.classes_[best]),
+                    "class": _to_python(self.classes_[best]),
                     "probability": float(proba[i, best]),
                 }
             )
@@ -717,7 +717,7 @@ class _Table(NamedTuple):
     classes: np.ndarray
 
 
-class _Part:
+class _TreeLeaves:
     """The leaves of a fitted tree, or the inner nodes that replace merged ones.
 
     `nodes` are these leaves, `index` is the index in `nodes` of each node of the tree
@@ -763,7 +763,7 @@ class _Part:
     def merged(self, parents):
         """The same tree with the leaves below some nodes merged."""
         ends = [*np.flatnonzero(~self.is_inner), *parents]
-        return _Part(self.tree, self.nodes_of_rows, self.weight, ends)
+        return _TreeLeaves(self.tree, self.nodes_of_rows, self.weight, ends)
 
     def constants(self, leaf_coef):
         """Constant of each node: of a leaf, or the weighted mean of those below."""
@@ -782,7 +782,7 @@ class _Part:
         constants[ends] = leaf_coef.T[self.index[ends]]
         return constants
 
-    def slim(self):
+    def replacements(self):
         """Replacement of each node, an array for prediction."""
         return self.end
 
@@ -795,7 +795,7 @@ def _single(values):
     return float(value) if np.ndim(value) == 0 else tuple(map(float, value))
 
 
-def _plain(value):
+def _to_python(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -812,4 +812,4 @@ def _category(schema, column, code):
     names = schema.categories[column]
     if np.isnan(code) or not 0 <= int(code) < len(names):
         return None
-    return _plain(names[int(code)])
+    return _to_python(names[int(code)])

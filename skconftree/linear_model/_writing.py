@@ -63,7 +63,7 @@ def score_lines(model, names, class_names, decimals, width):
     table = [_titles(labels)]
     for term, name in zip(terms, names, strict=True):
         table.append([name, *_cells(term, decimals)])
-    lines += _aligned(table, width)
+    lines += _align(table, width)
     return [*lines, ""]
 
 
@@ -87,10 +87,10 @@ def _cells(term, decimals):
     ]
 
 
-def _aligned(table, width):
+def _align(table, width):
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    room = width - sum(widths[1:]) - 2 * len(widths[1:])
-    widths[0] = max(min(widths[0], room), 12)
+    available = width - sum(widths[1:]) - 2 * len(widths[1:])
+    widths[0] = max(min(widths[0], available), 12)
     lines = []
     for name, *cells in table:
         if len(name) > widths[0]:
@@ -138,8 +138,9 @@ class ScoreParts:
                 else:
                     known[model._category_of(source)] = coefs[k]
             elif source.category is None:
-                at = fill[source.column]
-                self.numbers.append((key, term.mean, term.scale, at, coefs[k]))
+                missing = fill[source.column]
+                number = (key, term.mean, term.scale, missing, coefs[k])
+                self.numbers.append(number)
             else:
                 self.missing.append((key, term.mean, term.scale, coefs[k]))
 
