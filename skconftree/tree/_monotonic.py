@@ -14,20 +14,14 @@ R. van de Kamp, A. Feelders and N. Barile, "Isotonic classification trees", 2009
 """
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import (
-    breadth_first_order,
-    connected_components,
-    maximum_flow,
-)
 from scipy.special import xlogy
 
 from .._compat import InvalidParameterError
+from ._isotonic import bounds_of_nodes, isotonic_regression
 from .nodes._derived import shrunk
 
 MAX_LEAVES = 2000  # of a tree with isotonic values: pairs of leaves are compared
 UNKNOWN_WEIGHT = 1e-6  # per row, of a node at which rows of unknown categories stay
-CAPACITY = 2**30  # sum of the capacities at the source of a flow
 
 
 def resolve_monotonic_cst(estimator, schema, classes):
@@ -90,7 +84,10 @@ def resolve_monotonic_cst(estimator, schema, classes):
 
 def constrain(tree, signs):
     """Clip the probabilities of all nodes into the bounds of the splits above them."""
-    _set(tree, np.clip(tree.proba[:, 1], *_bounds(tree, _signs_of_nodes(tree, signs))))
+    bounds = bounds_of_nodes(
+        tree.parent, _signs_of_nodes(tree, signs), tree.raw_proba[:, 1]
+    )
+    _set(tree, tree.proba[:, 1].clip(*bounds))
 
 
 def _set(tree, value):
@@ -101,26 +98,6 @@ def _signs_of_nodes(tree, signs):
     # Sign of the feature of each split; "is the value missing?" is not constrained.
     is_split = (tree.feature >= 0) & ~np.isinf(tree.threshold)
     return np.where(is_split, np.array(signs)[np.maximum(tree.feature, 0)], 0)
-
-
-def _bounds(tree, signs):
-    # Lower and upper bounds of the probability of the second class in each node, as in
-    # growth unless a pruning has moved rows: halfway between the children of a split.
-    value, parent, depth = tree.raw_proba[:, 1], tree.parent, tree.depth
-    left, right = tree.children_left, tree.children_right
-    low, high = np.full((2, tree.node_count), [[-np.inf], [np.inf]])
-    for level in range(1, tree.max_depth + 1):
-        nodes = np.flatnonzero(depth == level)
-        above = parent[nodes]
-        low[nodes], high[nodes] = low[above], high[above]
-        sign = signs[above]
-        nodes, above = nodes[sign != 0], above[sign != 0]
-        middle = 0.5 * (value[left[above]] + value[right[above]])
-        middle = np.clip(middle, low[above], high[above])
-        is_upper = (nodes == right[above]) == (signs[above] > 0)
-        low[nodes[is_upper]] = middle[is_upper]
-        high[nodes[~is_upper]] = middle[~is_upper]
-    return low, high
 
 
 def make_isotonic(tree, signs):
@@ -254,70 +231,3 @@ class _Regions:
             first, second = (first, second)[::sign]
             overlaps = low[first] < high[second]
         return overlaps | (missing[first] & missing[second])
-
-
-def isotonic_regression(target, weight, first, second):
-    """Isotonic regression: minimize the weighted sum of squares under an order.
-
-    The order is ``value[first] <= value[second]`` for all pairs, which must define a
-    partial order. A group of values gets its mean unless separating an upper set of the
-    group reduces the sum; this set is a minimum cut (Luss, Rosset and Shahar 2012).
-    """
-    value = target.copy()
-    group_of_pair = csr_matrix(
-        (np.ones(len(first), dtype=bool), (first, second)), shape=(len(value),) * 2
-    )
-    _, component = connected_components(group_of_pair, directed=False)
-    wrong = np.unique(component[first[target[first] > target[second]]])
-    stack = [np.flatnonzero(component == c) for c in wrong.tolist()]
-    index = np.full(len(value), -1)
-    while stack:
-        group = stack.pop()
-        index[group] = np.arange(len(group))
-        inside = (index[first] >= 0) & (index[second] >= 0)
-        low, high = index[first[inside]], index[second[inside]]
-        index[group] = -1
-        of_group = target[group]
-        if not (of_group[low] > of_group[high]).any():
-            continue
-        mean = np.average(of_group, weights=weight[group])
-        upper = _worth_separating(weight[group] * (of_group - mean), low, high)
-        if upper is None:
-            value[group] = mean
-        else:
-            stack += [group[upper], group[~upper]]
-    while (value[first] > value[second]).any():  # due to rounding errors
-        np.maximum.at(value, second, value[first])
-    return value
-
-
-def _worth_separating(gain, low, high):
-    # The upper set with the largest total gain, as a mask; None if the gain is 0. The
-    # capacities of a flow are integers.
-    n, total = len(gain), gain[gain > 0.0].sum()
-    if not total > 0.0:
-        return None
-    capacity = np.rint(gain * (CAPACITY / total)).astype(np.int64)
-    gains, losses = np.flatnonzero(capacity > 0), np.flatnonzero(capacity < 0)
-    source, sink = np.full(len(gains), n), np.full(len(losses), n + 1)
-    unlimited = np.full(len(low), CAPACITY + n)
-    graph = csr_matrix(
-        (
-            np.concatenate([capacity[gains], -capacity[losses], unlimited]),
-            (
-                np.concatenate([source, losses, low]),
-                np.concatenate([gains, sink, high]),
-            ),
-        ),
-        shape=(n + 2, n + 2),
-        dtype=np.int32,
-    )
-    flow = maximum_flow(graph, n, n + 1)
-    if capacity[gains].sum() - flow.flow_value <= n:  # a rounding error
-        return None
-    residual = graph - flow.flow
-    residual.eliminate_zeros()
-    reached = breadth_first_order(residual, n, return_predecessors=False)
-    upper = np.zeros(n + 2, dtype=bool)
-    upper[reached] = True
-    return upper[:n]

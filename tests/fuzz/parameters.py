@@ -136,6 +136,7 @@ ILLEGAL = {
     "pruning": ["none", 1, ""],
     "categorical_features": ["x", 3, [99], [[0]], ["no such column"], [0.5]],
     "nominal_splits": ["ternary", None],
+    "monotonic_cst": [1, "up", {"no such column": 1}, [2], [[0]]],
     "grace_period": [0, -1, np.nan, None],
     "leaf_memory": ["none", None],
     "max_bytes": [0, 65535, 1e6, -1],
@@ -145,7 +146,7 @@ ILLEGAL = {
     "random_state": [-1, "seed", 1.5],
 }
 # These are looked at in one of the two ways to learn only.
-FIT_ALONE = {"pruning"}
+FIT_ALONE = {"pruning", "monotonic_cst"}
 STREAM_ALONE = {"drift", "class_weight"}
 
 
@@ -221,6 +222,13 @@ def draw_parameters(draw, table, theme, *, batch):
     if draw.chance(0.15):
         parameters["class_weight"] = draw_class_weight(draw, table, batch=batch)
     parameters["categorical_features"] = table.categorical_features
+    if batch and table.n_classes == 2 and draw.chance(0.15):
+        nominal = set(table.categories)
+        parameters["monotonic_cst"] = [
+            0 if j in nominal else draw.one([-1, 0, 1]) for j in range(table.n_features)
+        ]
+        if parameters.get("leaf_prediction") in ("nb", "nba"):
+            del parameters["leaf_prediction"]
     return parameters
 
 

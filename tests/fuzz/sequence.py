@@ -48,6 +48,8 @@ REFUSALS = re.compile(
             r"too many rows to draw",
             r"of X_pool has already been learned",
             r"must be 'auto' or None in partial_fit",
+            r"'monotonic_cst' parameter of \w+ must be None in partial_fit",
+            r"'leaf_prediction' .* with monotonic_cst",
             r"tests the features of all rows of a node",
             r"Sample weights must contain at least one non-zero",
             r"sample_weight must (sum to at most|be 0 or at least)",

@@ -95,6 +95,24 @@ def test_two_parts_give_the_same_bytes(tmp_path, model):
     assert pickle.dumps(found) == pickle.dumps(in_memory(model, table))
 
 
+@pytest.mark.parametrize("max_leaf_nodes", [None, 20])
+def test_bounds_of_monotonicity_constraints_reach_other_parts(tmp_path, max_leaf_nodes):
+    table = make_table(0, N)
+    label = np.where(np.asarray(table["label"]) == "a", "a", "b")
+    table = table.set_column(table.column_names.index("label"), "label", [label])
+    model = ConfidenceTreeClassifier(
+        None,
+        max_bins=30,
+        max_leaf_nodes=max_leaf_nodes,
+        min_samples_leaf=5,
+        monotonic_cst={"normal": 1, "heavy": 1, "whole": -1},
+    )
+    found = fit_in_parts(model, table, tmp_path / "rows.parquet", 2)
+    whole = in_memory(model, table)
+    assert pickle.dumps(found) == pickle.dumps(whole)
+    assert (found.tree_.proba != found.tree_.raw_proba).any()
+
+
 @settings(max_examples=examples(20, 2), deadline=None)
 @given(st.integers(0, 10**6), st.data())
 def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):

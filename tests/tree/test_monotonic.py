@@ -20,6 +20,7 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree._cli import _model_file
 from skconftree.tree import LeafReason, PessimisticPruning, _monotonic
 from skconftree.tree.nodes._derived import shrunk
 
@@ -344,7 +345,7 @@ def test_order_after_pruning(pruning, parameters):
         assert_in_order(tree, *random_pairs(rng, X, [1, 1, -1, 0]))
 
 
-def test_values_are_kept():
+def test_values_are_kept(tmp_path):
     X, y, _ = nominal_table(0)
     low, high = X.assign(a=0.0), X.assign(a=1.0)
     tree = fitted(X, y, {"a": 1})
@@ -356,6 +357,11 @@ def test_values_are_kept():
         theirs = model.to_sklearn()
         assert_allclose(theirs.predict_proba(X), model.predict_proba(X), atol=1e-15)
     assert_array_equal(copy.copy(tree.tree_).proba, tree.tree_.proba)
+    for signs in ({"a": 1}, np.array([1, 0, 0, 0])):
+        _model_file.save(tmp_path / "model", tree.set_params(monotonic_cst=signs), {})
+        loaded, _ = _model_file.load(tmp_path / "model")
+        assert_array_equal(loaded.predict_proba(X), tree.predict_proba(X))
+        assert type(loaded.monotonic_cst) is type(signs)
     kind, arguments, (*arrays, values, nodes, branching, codes) = (
         tree.tree_.__reduce__()
     )
