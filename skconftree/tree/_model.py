@@ -450,8 +450,8 @@ class TreePrediction:
 
         They are the class proportions in the leaf. For a
         :class:`~skconftree.ConfidenceTreeClassifier` they may be shrunk toward those
-        of the ancestors, see `shrinkage`, or predicted by naive Bayes, see
-        `leaf_prediction`.
+        of the ancestors, see `shrinkage`, monotone, see `monotonic_cst`, or
+        predicted by naive Bayes, see `leaf_prediction`.
 
         Parameters
         ----------

@@ -75,11 +75,13 @@ cdef class Tree(NodeTable):
     counts : ndarray of shape (node_count, n_classes), float64
         Weight of the training rows of each class, without `class_weight`.
     proba : ndarray of shape (node_count, n_classes), float64
-        Predicted class probabilities: `raw_proba`, shrunk towards those of the parents.
+        Predicted class probabilities: `raw_proba`, shrunk towards those of the parents,
+        and monotone with `monotonic_cst`.
     value : ndarray of shape (node_count, 1, n_classes), float64
         The same in the shape of scikit-learn.
     raw_proba : ndarray of shape (node_count, n_classes), float64
-        Class proportions with `class_weight`. Equal to `proba` if `shrinkage` is 0.
+        Class proportions with `class_weight`. Equal to `proba` if `shrinkage` is 0 and
+        there are no monotonicity constraints.
     shrinkage : float
         Weight of the parent's prediction in `proba`, in rows.
     impurity : ndarray of shape (node_count,), float64

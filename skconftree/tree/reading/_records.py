@@ -406,7 +406,8 @@ def node_table(
         - ``counts``: weight of the training rows of each class, without `class_weight`;
           ``weight`` is their sum;
         - ``from_above``: whether most rows of the node have another class than
-          ``label``, which is due to the nodes above by `shrinkage`;
+          ``label``, which is due to the nodes above by `shrinkage` or
+          `monotonic_cst`;
         - ``impurity``, as in ``tree_``;
         - ``evidence``: the evidence for the split, None at a leaf, which has the same
           meaning for every bound. Its ``level`` is ``"overwhelming"``, ``"strong"``,
