@@ -250,6 +250,8 @@ class DaskParts:
     rows of a part, `join` adds other counts, `result` makes them compact.
     """
 
+    reads_columns = False
+
     def __init__(self, names, sizes):
         self.names = names
         self._stops = np.cumsum(sizes, dtype=np.int64)

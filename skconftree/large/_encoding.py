@@ -24,7 +24,6 @@ from ..tables._growth_data import CodedColumn
 from ..tables._schema import Schema
 from ._coded_part import (
     MISSING_LEVEL,
-    SMALL_N_FLOORS,
     CodedPart,
     Coder,
     bins_of,
@@ -248,34 +247,21 @@ class ColumnValues:
 
     def __init__(self, max_bins, has_cells=True):
         self.max_bins = max_bins
-        self.distinct, self.n_missing, self.is_whole = None, 0, True
+        self.n_missing, self.is_whole = 0, True
         self.query = CellQuery.of_all(has_cells and max_bins > 0)
+        self.has_code_per_value = False  # whether each value has its own code
         self._stage = 0
-        self._known = None  # sorted cells
-
-    @property
-    def has_code_per_value(self):
-        """Whether each value has its own code."""
-        if self.distinct is None:
-            return False
-        n_values = len(self.distinct) - (self.n_missing > 0)
-        return not self.max_bins or n_values <= self.max_bins
-
-    @property
-    def has_table(self):
-        """Whether the coder of the column needs a large lookup table."""
-        return len(self.bins()[0]) > SMALL_N_FLOORS
+        self._known = self._bins = None  # sorted cells; the result of `bins`
 
     def learn(self, counted):
         """Add the counts of a pass; set the next `query`, None if no pass is needed."""
         self.query = None
         self.is_whole = self.is_whole and counted.is_whole
         if counted.distinct is not None:
-            self.distinct, self.n_missing = (
-                counted.distinct.bits,
-                counted.distinct.n_missing,
-            )
-            self._known = counted.distinct.as_cells()
+            known, self.n_missing = counted.distinct, counted.distinct.n_missing
+            n_values = len(known.bits) - (self.n_missing > 0)
+            self.has_code_per_value = not self.max_bins or n_values <= self.max_bins
+            self._known = known.as_cells()
         elif counted.cells is None:
             if self.max_bins:
                 self.query = CellQuery.of_all(has_cells=True)
@@ -284,8 +270,14 @@ class ColumnValues:
             self.n_missing, self._known = counted.n_missing, counted.cells
         else:
             self._known = self._known.joined(counted.cells)
-        if self.has_code_per_value or not self.max_bins:
-            return
+        if not self.has_code_per_value:
+            self._divide_cells()
+        if self.query is None:
+            # the cells take much more memory than the bins
+            self._bins, self._known = self._find_bins(), None
+
+    def _divide_cells(self):
+        # Set the query of the cells that contain a boundary of bins.
         n, lowest, highest = self._known
         below = np.cumsum(n) - n
         # the lowest and the highest bin of values of a cell
@@ -301,10 +293,12 @@ class ColumnValues:
 
     def bins(self):
         """Return floors and levels of the codes, as ordered bits, without NaN."""
-        if self.has_code_per_value:
-            known = self.distinct[self.distinct != MISSING_LEVEL]
-            return known, known
+        return self._bins
+
+    def _find_bins(self):
         n, lowest, highest = self._known
+        if self.has_code_per_value:
+            return lowest, lowest
         below = np.cumsum(n) - n
         bins = bins_of(below, n, n.sum(), self.max_bins)
         # all values of a cell are in one bin
@@ -333,6 +327,25 @@ class ColumnValues:
             None if self.has_code_per_value else values_of(floors),
             self.n_missing > 0,
         )
+
+
+def count_values(column, max_bins):
+    """Return the counts of all values of a column, with which it can be coded."""
+    known = column[~np.isnan(column)]
+    n_missing = len(column) - len(known)
+    is_whole = bool((known == np.floor(known)).all())
+    known = np.sort(known + np.float32(0.0))  # there is no -0
+    first = np.flatnonzero(np.append(len(known) > 0, known[1:] != known[:-1]))
+    counts = np.diff(first, append=len(known))
+    bits = known[first].view(np.uint32)
+    bits = np.where(bits >> np.uint32(31) == 1, ~bits, bits | np.uint32(1 << 31))
+    if n_missing:
+        bits = np.append(bits, np.uint32(MISSING_LEVEL))
+        counts = np.append(counts, n_missing)
+    values = LowCardinality(bits, counts)
+    if not max_bins and len(bits) > MAX_VALUES:
+        values = None
+    return ColumnCounts(values, None, None, 0, is_whole)
 
 
 # Number of rows whose columns are counted one after another. With fewer rows, the cells
@@ -424,19 +437,30 @@ class Coding(NamedTuple):
         return codes.astype(self.dtypes[j])
 
 
+COLUMNS_AT_ONCE = 64  # columns that are read or coded at a time
+
+
 def code_part(reader, coding, n_levels, n_classes, frame, labels, mask=None):
     """Encode the rows of a part; the result remains on the worker."""
-    coding, y = coding.made(), labels if mask is None else labels[mask]
+    y = labels if mask is None else labels[mask]
+    n_columns = len(coding.dtypes)
     # one block, because many small ones would fragment the memory
-    codes = make_arrays([len(y)] * len(coding.dtypes), coding.dtypes, None)
-    stop = 0
-    for begin in range(0, frame.shape[0], IN_CACHE):
-        rows = slice(begin, begin + IN_CACHE)
-        # some rows at a time, because floats take more memory than codes
-        X = reader.read(frame[rows], None if mask is None else mask[rows])
-        start, stop = stop, stop + len(X)
-        for column, some in zip(codes, coding(X), strict=True):
-            column[start:stop] = some
+    codes = make_arrays([len(y)] * n_columns, coding.dtypes, None)
+    for first in range(0, n_columns, COLUMNS_AT_ONCE):
+        columns = range(first, min(first + COLUMNS_AT_ONCE, n_columns))
+        of_group = coding.of_columns(columns).made()
+        read, some = reader, frame
+        if len(columns) < n_columns:
+            read = reader.of_columns(columns)
+            some = getattr(frame, "iloc", frame)[:, columns]
+        stop = 0
+        for begin in range(0, frame.shape[0], IN_CACHE):
+            rows = slice(begin, begin + IN_CACHE)
+            # some rows at a time, because floats take more memory than codes
+            X = read.read(some[rows], None if mask is None else mask[rows])
+            start, stop = stop, stop + len(X)
+            for j, part in zip(columns, of_group(X), strict=True):
+                codes[j][start:stop] = part
     return CodedPart(codes, y, n_levels, n_classes)
 
 

@@ -32,6 +32,7 @@ from ._coded_part import CodedPart
 from ._dask import DaskArrays, DaskParts
 from ._data import PartedData
 from ._encoding import (
+    COLUMNS_AT_ONCE,
     CategoryCounts,
     Coding,
     ColumnValues,
@@ -39,6 +40,7 @@ from ._encoding import (
     Reader,
     code_part,
     count_categories,
+    count_values,
     hash_part,
 )
 from ._engine import LocalEngine
@@ -46,9 +48,10 @@ from ._parquet import ParquetParts
 from ._steps import make_arrays
 
 MAX_ROWS = (1 << 31) - 1
-# Maximal number of columns of many values that are counted or coded in one pass, times
-# the number of threads: each column takes 1.2 megabytes per thread.
-CELLS_AT_ONCE = 128
+# Maximal number of columns whose cells are counted in one pass, times the number of
+# threads: each column takes 1.1 megabytes per thread, and up to 2 to be decoded.
+CELLS_AT_ONCE = 64
+BYTES_AT_ONCE = 64 * 2**20  # of columns that are read once, because they fit in memory
 
 
 class PartedTable(NamedTuple):
@@ -114,18 +117,28 @@ class PartedTable(NamedTuple):
     def encode(self, settings, n_bins=0, thread_team=None):
         """Encode the table in passes over its parts, in parallel with a thread team."""
         features, n_classes = self.schema.features, len(self.classes)
-        coding, heads, groups = self._make_coding(n_bins, thread_team)
+        n_levels, dtypes = self._sizes_of_codes()
+        codes = None
+        if self.parts.reads_columns:
+            codes = make_arrays([len(self.y)] * len(dtypes), dtypes, self.folder)
+        coders, heads, pending = self._count_columns(n_bins, thread_team, codes)
+        heads = [
+            heads[j] if j in heads else CodedColumn(np.zeros(1, dtype), n)
+            for j, (n, dtype) in enumerate(zip(n_levels, dtypes, strict=True))
+        ]
+        coding = Coding(coders, dtypes)
         y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)
         n_levels = [head.n_levels for head in heads]
-        engine = self.parts.engine(
-            partial(code_part, self.reader, coding, n_levels, n_classes),
-            self._columns,
-            self.positions,
-            self._labels.astype(y.dtype),
-            *self._by_row,
-        )
-        if engine is None:
-            codes = self._codes(coding, groups, thread_team)
+        if codes is None:
+            engine = self.parts.engine(
+                partial(code_part, self.reader, coding, n_levels, n_classes),
+                self._columns,
+                self.positions,
+                self._labels.astype(y.dtype),
+                *self._by_row,
+            )
+        else:
+            self._code(codes, coding, pending, thread_team)
             part = CodedPart(codes, y, n_levels, n_classes)
             engine = LocalEngine([part], [slice(0, len(y))])
         return PartedData(
@@ -162,53 +175,79 @@ class PartedTable(NamedTuple):
         row_indices = self.positions[start:stop]
         return row_indices[row_indices >= 0]
 
-    def _make_coding(self, max_bins, thread_team):
-        # Return the coding of the columns, each column as a `CodedColumn` of one row,
-        # and groups of columns that are coded in one pass.
-        features, n_features = self.schema.features, self.schema.n_features
-        nominal = np.zeros(n_features, bool)
-        n_levels = np.zeros(n_features, np.intp)
+    def _sizes_of_codes(self):
+        # Return the number of levels of the nominal columns, else 0, and the types.
+        features, n_levels = self.schema.features, [0] * self.schema.n_features
         if features is not None:
-            nominal = features.is_categorical
-            n_levels[nominal] = features.n_categories[nominal] + 1
-        # number of columns whose cells are counted in one pass
-        max_columns = max(
-            1, CELLS_AT_ONCE // (1 if thread_team is None else thread_team.n_threads)
-        )
-        numeric = {
-            j: ColumnValues(max_bins, has_cells=k < max_columns)
-            for k, j in enumerate(np.flatnonzero(~nominal).tolist())
-        }
-        self._count(numeric, list(numeric), range(n_features), thread_team)
-        while pending := [j for j, values in numeric.items() if values.query]:
-            self._count(
-                numeric, pending[:max_columns], pending[:max_columns], thread_team
-            )
-        self._check_few(numeric, max_bins)
-        self.fractional.update(
-            j for j, values in numeric.items() if not values.is_whole
-        )
-        dtypes = [np.uint8 if n <= 256 else np.uint16 for n in n_levels]
-        heads = [
-            numeric[j].column(np.zeros(1, dtype))
-            if j in numeric
-            else CodedColumn(np.zeros(1, dtype), int(n_levels[j]))
-            for j, dtype in enumerate(dtypes)
-        ]
-        coding = Coding({j: values.coder() for j, values in numeric.items()}, dtypes)
-        large = [j for j, values in numeric.items() if values.has_table]
-        return coding, heads, self._in_groups(large, max_columns)
+            n_levels = np.where(features.is_categorical, features.n_categories + 1, 0)
+            n_levels = n_levels.tolist()
+        return n_levels, [np.uint8 if n <= 256 else np.uint16 for n in n_levels]
 
-    def _count(self, numeric, pending, columns, thread_team):
-        # Answer the queries of the `pending` columns in a pass that reads `columns`.
-        index = {j: k for k, j in enumerate(columns)}
-        queries = {index[j]: numeric[j].query for j in pending}
+    def _count_columns(self, max_bins, thread_team, codes):
+        # Find the codes of the numeric columns. Return coders; each column as a
+        # `CodedColumn` of one row; and the columns that are not in `codes` yet.
+        n_levels, dtypes = self._sizes_of_codes()
+        numeric = [j for j, n in enumerate(n_levels) if not n]
+        n_threads = 1 if thread_team is None else thread_team.n_threads
+        at_once = max(1, CELLS_AT_ONCE // n_threads)
+        in_memory = codes is not None and at_once * 4 * len(self.y) <= BYTES_AT_ONCE
+        size = len(numeric) or 1 if codes is None else at_once
+        coders, heads, many = {}, {}, []
+        for start in range(0, len(numeric), size):
+            group = numeric[start : start + size]
+            values = {
+                j: ColumnValues(max_bins, has_cells=k < at_once)
+                for k, j in enumerate(group)
+            }
+            if in_memory:
+                self._count_in_memory(values, max_bins, codes)
+            else:
+                self._count_in_passes(values, at_once, thread_team)
+            many += [j for j in group if not (values[j].has_code_per_value or max_bins)]
+            if many:
+                continue
+            for j in group:
+                heads[j] = values[j].column(np.zeros(1, dtypes[j]))
+                coders[j] = values[j].coder()
+            self.fractional.update(j for j in group if not values[j].is_whole)
+        self._check_few(many)
+        coded = set(numeric) if in_memory else set()
+        return coders, heads, [j for j in range(len(dtypes)) if j not in coded]
+
+    def _count_in_memory(self, values, max_bins, codes):
+        # Count and code columns whose values are in memory together.
+        reader, names = self._reading(list(values))
+        X = np.empty((len(self.y), len(values)), np.float32)
+        start = 0
+
+        def read(frame, mask=None):
+            return frame.shape[0], reader.read(frame, mask)
+
+        for n, part in self.parts.map(read, names, *self._by_row):
+            X[self._row_indices(start, start + n)] = part
+            start += n
+        for k, (j, of_column) in enumerate(values.items()):
+            of_column.learn(count_values(X[:, k], max_bins))
+            if of_column.has_code_per_value or max_bins:
+                of_column.coder()().code(X, k, codes[j])
+
+    def _count_in_passes(self, values, at_once, thread_team):
+        # Count cells of columns, a group of them until all of its bins are known.
+        self._count(values, list(values), thread_team)
+        while pending := [j for j in values if values[j].query]:
+            group = pending[:at_once]
+            while pending := [j for j in group if values[j].query]:
+                self._count(values, pending, thread_team)
+
+    def _count(self, values, columns, thread_team):
+        # Answer the queries of the columns in a pass that reads only these.
+        queries = {k: values[j].query for k, j in enumerate(columns)}
         reader, names = self._reading(columns)
         counted = self.parts.total(
             Counting(reader, queries), names, *self._by_row, thread_team=thread_team
         )
-        for j in pending:
-            numeric[j].learn(counted[index[j]])
+        for k, j in enumerate(columns):
+            values[j].learn(counted[k])
 
     def _reading(self, columns):
         # Return a reader of some columns, and their names.
@@ -217,22 +256,7 @@ class PartedTable(NamedTuple):
             return self.reader, names
         return self.reader.of_columns(columns), [names[j] for j in columns]
 
-    def _in_groups(self, large, max_columns):
-        # Divide the columns into groups that are coded in one pass: at most
-        # `max_columns` with lookup tables each, and all others in the first group.
-        groups = [
-            large[k : k + max_columns] for k in range(0, len(large), max_columns)
-        ] or [[]]
-        others = set(range(self.schema.n_features)).difference(large)
-        groups[0] = sorted(others.union(groups[0]))
-        return groups
-
-    def _check_few(self, numeric, max_bins):
-        many = [
-            j
-            for j, values in numeric.items()
-            if not (values.has_code_per_value or max_bins)
-        ]
+    def _check_few(self, many):
         if many:
             columns = self.schema.columns
             names = ", ".join(repr(columns[j]) for j in many[:3])
@@ -242,17 +266,15 @@ class PartedTable(NamedTuple):
                 "Set max_bins, for example max_bins=255."
             )
 
-    def _codes(self, coding, groups, thread_team):
-        codes = make_arrays(
-            [len(self.y)] * self.schema.n_features, coding.dtypes, self.folder
-        )
-        for columns in groups:
+    def _code(self, codes, coding, pending, thread_team):
+        # Write the codes of the columns that are pending, some of them in each pass.
+        for start in range(0, len(pending), COLUMNS_AT_ONCE):
+            columns = pending[start : start + COLUMNS_AT_ONCE]
             reader, names = self._reading(columns)
             write = partial(
                 self._write, codes, columns, reader, coding.of_columns(columns).made()
             )
             self.parts.each(write, names, *self._by_row, thread_team=thread_team)
-        return codes
 
     def _write(self, codes, columns, reader, coding, frame, start, mask=None):
         # Write the codes of rows, the first of which is row `start` of the table.
@@ -362,8 +384,11 @@ def _read_columns(parts, columns, categorical_features, mask, caller):
     nominal = np.flatnonzero(is_nominal).tolist()
     by_row = () if mask is None else (mask,)
     count = partial(count_categories, caller)
-    for of_parts in parts.map(count, [columns[j] for j in nominal], *by_row):
-        categories.add(dict(zip(nominal, of_parts, strict=True)) if of_parts else {})
+    size = COLUMNS_AT_ONCE if parts.reads_columns else len(columns)
+    for start in range(0, len(nominal), size):
+        group = nominal[start : start + size]
+        for of_parts in parts.map(count, [columns[j] for j in group], *by_row):
+            categories.add(dict(zip(group, of_parts, strict=True)) if of_parts else {})
     features = categories.features()
     if isinstance(categorical_features, str):
         warn_of_unparseable(

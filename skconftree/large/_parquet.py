@@ -19,8 +19,11 @@ REMEDY = "pip install skconftree[parquet]"
 class ParquetParts:
     """Batches of rows of files; has only paths and metadata, no open files.
 
-    Columns of partitions (`_sources.DataFile.partition`) follow those of the files.
+    Columns of partitions (`utils._sources.DataFile.partition`) follow those of the
+    files.
     """
+
+    reads_columns = True  # a pass over some columns reads nothing else
 
     def __init__(self, files):
         self._files = files
@@ -143,11 +146,6 @@ class ParquetParts:
                 groups.append((i, number, start, start + n_rows))
                 start += n_rows
         return groups
-
-    @staticmethod
-    def engine(task, columns, positions, *by_row):
-        """Return None: parts are coded in this process."""
-        return None
 
     def _batches(self, i, columns, groups=None):
         # Yield the batches of some row groups (None: of all).

@@ -299,12 +299,22 @@ _NO_FRAMES = {
     ("polars", "LazyFrame"): "X.collect()",
     ("pyarrow", "RecordBatch"): "pyarrow.Table.from_batches([X])",
 }
+# Lazy tables, which conversion to an array would compute.
+_OF_DASK = {("dask", "DataFrame"), ("dask_expr", "DataFrame"), ("dask", "Array")}
 
 
 def library_of(X):
     """Subclass of `Table` for this type of data frame; None for other types."""
     for cls in type(X).__mro__:
         name = cls.__module__.partition(".")[0], cls.__name__
+        if name in _OF_DASK:
+            mapped = "map_blocks" if name[1] == "Array" else "map_partitions"
+            raise TypeError(
+                f"X is a Dask {name[1]}, which fit and predict do not load. Use "
+                "large.fit(estimator, X, target=...) to fit it, "
+                f"X.{mapped}(estimator.predict, meta=...) to predict it, or pass "
+                "X.compute() if it fits into memory."
+            )
         if name in _NO_FRAMES:
             raise TypeError(f"X is a {'.'.join(name)}; pass {_NO_FRAMES[name]}.")
         library = _FRAMES.get(name)

@@ -47,6 +47,7 @@ def test_any_division_gives_the_same_bytes(tmp_path_factory, seed, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_parquet, "BATCH", data.draw(st.sampled_from([40, 1000])))
         patch.setattr(_fit, "CELLS_AT_ONCE", data.draw(st.sampled_from([1, 3, 128])))
+        patch.setattr(_fit, "BYTES_AT_ONCE", data.draw(st.sampled_from([0, 2**26])))
         temp_folder = data.draw(st.sampled_from([None, folder]))
         found = large.fit(clone(model), folder, target="label", temp_folder=temp_folder)
     assert_same_bytes(found, in_memory(model, table))
