@@ -623,7 +623,7 @@ class UnknownCategories:
     `categories` has those of each column, None for a numeric column.
     """
 
-    MAX_COUNTED = 1000  # distinct categories of a column that are told apart
+    MAX_COUNTED = 1000  # categories of a column that are counted separately
 
     def __init__(self, features, categories):
         self._known = [known and {*known} for known in categories or ()]

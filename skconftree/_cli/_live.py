@@ -6,7 +6,7 @@ import select
 from collections import deque
 
 BLOCK = 2**16  # bytes read at a time
-PAUSE = 0.1  # seconds between two looks at a signal that ends the run
+PAUSE = 0.1  # seconds between checks whether a signal has ended the run
 POLLS = os.name == "posix"  # elsewhere, `select` does not support pipes
 
 

@@ -71,8 +71,10 @@ def _blocks(options, model, columns, copied, progress):
             proba = tree.predict_proba(X)
         labels = classes[proba.argmax(axis=1)]
         shares = proba if options.proba else proba.max(axis=1, keepdims=True)
-        kept = [] if copied is None else copied.take(len(X))
-        yield dict(zip([*names, *titles], [*kept, labels, *shares.T], strict=True))
+        copied_columns = [] if copied is None else copied.take(len(X))
+        yield dict(
+            zip([*names, *titles], [*copied_columns, labels, *shares.T], strict=True)
+        )
 
 
 def _dialect_of(stream, model, progress):
@@ -135,18 +137,18 @@ def _write_parquet(file, blocks):
     import pyarrow.parquet as pq
 
     with contextlib.ExitStack() as stack:
-        writer, waiting = None, []
+        writer, tables = None, []
         for block in blocks:
             columns = [
                 pa.array(column, pa.string()) if isinstance(column, list) else column
                 for column in block.values()
             ]
-            waiting.append(pa.table(columns, names=list(block)))
+            tables.append(pa.table(columns, names=list(block)))
             if writer is None:
-                writer = pq.ParquetWriter(file, waiting[0].schema)
+                writer = pq.ParquetWriter(file, tables[0].schema)
                 stack.enter_context(writer)
-            if sum(table.nbytes for table in waiting) >= GROUP_BYTES:
-                writer.write_table(pa.concat_tables(waiting))
-                waiting = []
-        if waiting:
-            writer.write_table(pa.concat_tables(waiting))
+            if sum(table.nbytes for table in tables) >= GROUP_BYTES:
+                writer.write_table(pa.concat_tables(tables))
+                tables = []
+        if tables:
+            writer.write_table(pa.concat_tables(tables))

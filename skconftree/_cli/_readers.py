@@ -986,7 +986,7 @@ class ParquetStream:
                 else:
                     with self._named_errors():
                         column = (_days if content == "dates" else _numbers)(column)
-                    parts = (one.tobytes() for one in column)
+                    parts = (value.tobytes() for value in column)
                 if self.has_fingerprints:
                     checksums = list(map(zlib.crc32, parts, checksums))
                 columns.append(column)

@@ -1,4 +1,7 @@
-"""Opening the tables of commands: files, folders, patterns, partitions, addresses."""
+"""Opening the tables of commands: files, folders, patterns, partitions, addresses.
+
+A *piece* is a chunk of rows, and `readings` are the parsers of columns, see `_readers`.
+"""
 
 import re
 import sys
@@ -49,17 +52,18 @@ def files_of(path):
 class FilesStream:
     """Reader of files with the same columns, which are read as one table.
 
-    It has the methods of `CsvStream`. `opened(file, target)` opens one of the files.
-    Columns that the names of folders define follow those of the files.
+    It has the methods of `CsvStream`. `open_file(file, target)` opens one of the files.
+    Columns whose values are in the names of folders (Hive partitions) follow those of
+    the files; they are constant in each file.
     """
 
-    def __init__(self, path, target, files, opened):
-        self.path, self._files, self._opened = path, files, opened
+    def __init__(self, path, target, files, open_file):
+        self.path, self._files, self._open_file = path, files, open_file
         self.n_rows = self.fingerprint = 0
         # of the current file: its index, its first row, the fingerprint before it
         self._index = self._first = self._fingerprint = 0
-        self._notes, self._dialect, self._used = [], None, None
-        with opened(files[0], None) as stream:
+        self._notes, self._dialect, self._features_used = [], None, None
+        with open_file(files[0], None) as stream:
             self.header = list(stream.header)
         try:
             self._constants = {
@@ -74,7 +78,7 @@ class FilesStream:
         self.readings = [POINT] * len(self.features)
         self._target = None if target in self._constants else target
         self._labels = self._constants.get(target)
-        self._stream = opened(files[0], self._target)
+        self._stream = open_file(files[0], self._target)
         self.tables = self._tables if is_parquet(files[0]) else None
 
     def __enter__(self):
@@ -100,14 +104,14 @@ class FilesStream:
 
     def restrict(self, names):
         """Read only these features."""
-        self._used = names
+        self._features_used = names
         self.features = [name for name in self.features if name in names]
         self.readings = [POINT] * len(self.features)
         self._restrict()
 
     def _restrict(self):
-        if self._used is not None and hasattr(self._stream, "restrict"):
-            self._stream.restrict(self._used)
+        if self._features_used is not None and hasattr(self._stream, "restrict"):
+            self._stream.restrict(self._features_used)
 
     def holds_texts(self, name):
         """Whether a column contains strings that are not dictionary-encoded."""
@@ -129,23 +133,23 @@ class FilesStream:
         first_rows = {}
         while True:
             if self._labels is None:
-                found = self._stream.labels()
+                labels = self._stream.labels()
             else:
                 self._stream.skip(sys.maxsize)
-                found = {self._text(self._labels): 1} if self._stream.n_rows else {}
-            for label, row in found.items():
+                labels = {self._text(self._labels): 1} if self._stream.n_rows else {}
+            for label, row in labels.items():
                 first_rows.setdefault(label, self._first + row)
             self.n_rows = self._first + self._stream.n_rows
-            if not self._next():
+            if not self._open_next():
                 return first_rows
 
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""
         while not self._stream.skip(n_rows - self._first):
-            self.fingerprint = self._joined(self._stream.fingerprint)
-            if not self._next():
+            self.fingerprint = self._combined(self._stream.fingerprint)
+            if not self._open_next():
                 return False
-        self.fingerprint = self._joined(self._stream.fingerprint)
+        self.fingerprint = self._combined(self._stream.fingerprint)
         self.n_rows = n_rows
         return True
 
@@ -162,13 +166,13 @@ class FilesStream:
             reading_of = dict(zip(self.features, self.readings, strict=True))
             stream.readings = [reading_of.get(name) for name in stream.features]
             for piece in stream.pieces(size):
-                yield self._completed(piece)
+                yield self._with_constants(piece)
                 if piece.problem is not None:
                     return
-            if not self._next():
+            if not self._open_next():
                 return
 
-    def _completed(self, piece):
+    def _with_constants(self, piece):
         # Return a piece with the columns of the table, numbered through the files.
         names, n = self._stream.features, len(piece.labels)
         columns = dict(zip(names, piece.X.T, strict=True))
@@ -179,8 +183,8 @@ class FilesStream:
                 if reading is not None:
                     value = read_numbers([text], reading)[0][0]
                 columns[name] = np.full(n, value)
-        place = {name: index for index, name in enumerate(self.features)}
-        fingerprints = list(map(self._joined, piece.fingerprints))
+        index_of = {name: index for index, name in enumerate(self.features)}
+        fingerprints = list(map(self._combined, piece.fingerprints))
         self.fingerprint = fingerprints[-1] if fingerprints else self.fingerprint
         first, self.n_rows = self.n_rows + 1, self.n_rows + n
         return piece._replace(
@@ -191,9 +195,9 @@ class FilesStream:
             else [self._text(self._labels)] * n,
             fingerprints=fingerprints,
             unparseable=[
-                (row, place[names[index]], text)
+                (row, index_of[names[index]], text)
                 for row, index, text in piece.unparseable
-                if names[index] in place
+                if names[index] in index_of
             ],
         )
 
@@ -202,10 +206,10 @@ class FilesStream:
         value = values[self._index]
         return "" if value is None else str(value)
 
-    def _joined(self, fingerprint):
+    def _combined(self, fingerprint):
         return zlib.crc32(fingerprint.to_bytes(4), self._fingerprint)
 
-    def _next(self):
+    def _open_next(self):
         # Open the next file; False if there is none.
         if self._index + 1 == len(self._files):
             return False
@@ -215,7 +219,7 @@ class FilesStream:
         self._fingerprint = self.fingerprint
         self._stream.__exit__()
         self._index += 1
-        self._stream = self._opened(self._files[self._index], self._target)
+        self._stream = self._open_file(self._files[self._index], self._target)
         self._restrict()
         return True
 
@@ -259,7 +263,7 @@ def open_stream(path, target, options, like=None):
             return JsonLinesStream(path, target, **json_options, **piped)
         return CsvStream(path, target, **csv_options, **piped)
 
-    def opened(path, target):
+    def open_file(path, target):
         if JSON_LINES.search(str(path)):
             return JsonLinesStream(path, target, **json_options)
         for ending, reader in READERS.items():
@@ -269,8 +273,8 @@ def open_stream(path, target, options, like=None):
 
     files = files_of(path)
     if len(files) == 1 and not files[0].partition:
-        return opened(path if files[0].path == path else files[0], target)
-    return FilesStream(path, target, files, opened)
+        return open_file(path if files[0].path == path else files[0], target)
+    return FilesStream(path, target, files, open_file)
 
 
 def open_selected(options, skip_missing=False):

@@ -715,13 +715,13 @@ class PrequentialEvaluator(Lockable):
             )
         _, y, weight = checked_rows(rows, y, sample_weight)
         # a failed first call does not determine the columns
-        read = copy.copy(self._dictionaries) or Dictionaries(self.estimator)
-        table = read.table(rows)
+        dictionaries = copy.copy(self._dictionaries) or Dictionaries(self.estimator)
+        table = dictionaries.table(rows)
         try:
             predicted = self._learn(table, y, weight, delay, time)
         finally:
             if self._n_arrived:
-                self._dictionaries = read
+                self._dictionaries = dictionaries
         return (
             predicted if predicted is None or not is_single else predicted.tolist()[0]
         )

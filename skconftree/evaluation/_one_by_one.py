@@ -204,13 +204,14 @@ class OneByOne(Lockable):
     def drift_detected(self) -> bool:
         """Whether the model detected a drift at the last learned row."""
         return (
-            self._n_drifts_before is not None and self._count() > self._n_drifts_before
+            self._n_drifts_before is not None
+            and self._count_drifts() > self._n_drifts_before
         )
 
-    def _count(self):
-        # Number of drifts so far; None if the model does not look for drifts.
-        is_watched = getattr(self.model, "drift", None) is not None
-        return getattr(self.model, "n_drifts_", None) if is_watched else None
+    def _count_drifts(self):
+        # Number of drifts so far; None if the model does not detect drift.
+        monitors_drift = getattr(self.model, "drift", None) is not None
+        return getattr(self.model, "n_drifts_", None) if monitors_drift else None
 
     @learns
     def learn_one(self, x: dict[Any, Any], y: Any, *, w: float = 1.0) -> None:
@@ -236,7 +237,7 @@ class OneByOne(Lockable):
             return
         if self._adds_columns and not x.keys() <= self._known:
             self._add_columns(x)
-        self._n_drifts_before = self._count()
+        self._n_drifts_before = self._count_drifts()
         label = self._labels.get(y)
         if label is None and self._adds_classes:
             self._add_class(x, y)
@@ -406,7 +407,7 @@ class OneByOne(Lockable):
                 self._add_columns(x)
             if self._adds_classes and labels[start] not in self._labels:
                 self._add_class(x, labels[start])
-            self._n_drifts_before = self._count()
+            self._n_drifts_before = self._count_drifts()
             table = self._table(X[start:stop])
             self.model.partial_fit(table, labels[start:stop])
 

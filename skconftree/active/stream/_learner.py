@@ -399,12 +399,12 @@ class StreamActiveLearner(
         return X
 
     def _table(self, rows):
-        # Columns of dictionaries, and a table of the rows.
-        read = copy.copy(vars(self).get("_dictionaries"))
-        read = read or Dictionaries(vars(self).get("estimator_"))
-        return read, read.table(rows)
+        # Returns the converter of dictionaries to tables, and a table of the rows.
+        dictionaries = copy.copy(vars(self).get("_dictionaries"))
+        dictionaries = dictionaries or Dictionaries(vars(self).get("estimator_"))
+        return dictionaries, dictionaries.table(rows)
 
-    def _predicted(self, X):
+    def _as_table(self, X):
         check_is_fitted(self, "estimator_")
         rows = dictionaries_in(X)
         return X if rows is None else self._table(rows)[1]
@@ -652,7 +652,7 @@ class StreamActiveLearner(
         -------
         ndarray of shape (n_rows,)
         """
-        return self.estimator_.predict(self._predicted(X))
+        return self.estimator_.predict(self._as_table(X))
 
     @reads_settled
     def predict_proba(self, X: RowsLike) -> Floats:
@@ -667,7 +667,7 @@ class StreamActiveLearner(
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        return self.estimator_.predict_proba(self._predicted(X))
+        return self.estimator_.predict_proba(self._as_table(X))
 
     @reads_settled
     def __getstate__(self):
