@@ -1,4 +1,8 @@
-"""Report the progress of `fit` to scikit-learn callbacks."""
+"""Report the progress of `fit` to scikit-learn callbacks.
+
+Growth with look-ahead, which chooses splits by the subtrees below them, reports the
+progress of each level of the tree that has look-ahead.
+"""
 
 from contextlib import ExitStack
 

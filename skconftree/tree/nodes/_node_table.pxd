@@ -38,9 +38,9 @@ cdef class Snapshot:
 # that another reader uses: it computes a new `Snapshot`, and replaces the old one.
 
 cdef struct TrialCosts:
-    # If growth had look-ahead, a split was chosen by these estimated costs: that of the
-    # trees grown below it, and below the cheapest other split that was tried. NaN and -2
-    # if there is none.
+    # If growth had look-ahead (batch/_lookahead.pyx), a split was chosen by these estimated
+    # costs: that of the trees grown below it, and below the cheapest other split that was
+    # tried. NaN and -2 if there is none.
     float64_t cost
     float64_t runner_up_cost
     intp_t runner_up_feature

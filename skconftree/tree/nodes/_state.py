@@ -97,7 +97,7 @@ BY_CHANCE_DTYPE = np.dtype(
         for name in ("n_candidates", "multiplicity", "log10_expected_by_chance")
     ]
 )
-# Costs by which growth with look-ahead chose a split.
+# Costs by which growth with look-ahead (batch/_lookahead.pyx) chose a split.
 COSTS_DTYPE = np.dtype(
     [
         ("cost", np.float64),

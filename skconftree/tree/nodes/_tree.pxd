@@ -35,8 +35,8 @@ cdef class Tree(NodeTable):
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil
 
 
-# LeafCost: cost of a node as a leaf, for growth with look-ahead. The cost of a tree is the
-# sum over its leaves.
+# LeafCost: cost of a node as a leaf, for growth with look-ahead (batch/_lookahead.pyx). The
+# cost of a tree is the sum over its leaves.
 #
 # A cost is not negative, and a function of class counts: proportions with class weights,
 # scaled to the number of rows, as bounds (split rules) use them.

@@ -132,7 +132,8 @@ class SplitEvidence(NamedTuple):
     """Evidence for a split; NaN or None if a field does not apply.
 
     `node_table` describes the fields. `tried` is the other split with the smallest
-    look-ahead cost, `tried_cost`; `since` is the log e-value of rows after the split.
+    cost of the trees below it in look-ahead, `tried_cost`; `since` is the log e-value
+    of rows after the split.
     """
 
     level: str

@@ -28,7 +28,7 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 # Two terms of criteria/_score.pxd. Additive scores depend on the class counts n_c of an outcome
 # only through its weight and the sum of phi(n_c); the walk over a feature can then update this
 # sum instead of the counts. The pool of a node or child is its weight with unlabeled rows, or
-# its volume.
+# its volume. Cuts are described in _split.pxd, the scales of criterion and bound in _node.pxd.
 
 cdef inline float64_t tolerance_of(float64_t weight) noexcept nogil:
     return 1e-10 * weight
