@@ -32,11 +32,11 @@ NOT_RESIZABLE = (
 class Resizing(NamedTuple):
     """New numbers of classes and features.
 
-    `classes_at` are the new indices of the classes before. `is_nominal` has an entry
+    `classes_at` are the new indices of the old classes. `is_nominal` has an entry
     for each new column. `class_weight` are all class weights, None if they are all 1.
     """
 
-    n_features: int  # before
+    n_features: int  # old number
     classes_at: np.ndarray
     n_classes: int
     is_nominal: tuple[bool, ...] = ()
@@ -44,7 +44,7 @@ class Resizing(NamedTuple):
 
     @property
     def n_old_classes(self):
-        """Number of classes before."""
+        """Number of old classes."""
         return len(self.classes_at)
 
     def counts(self, array):
@@ -188,41 +188,41 @@ class _Leaves:
         if self._subset_size:
             self._copy(np.uint64, 1)  # seed of its features
         header = self._take(np.int64, len(HEADER))
-        facts = dict(zip(HEADER, header.tolist(), strict=True))
-        if nominal and (facts["has_extra"] or facts["has_box"]):
+        fields = dict(zip(HEADER, header.tolist(), strict=True))
+        if nominal and (fields["has_extra"] or fields["has_box"]):
             raise StateError(NOT_RESIZABLE)
         header, index = header.copy(), len(self._written)
         self._put(header)
         self._copy(np.float64, N_NUMBERS)
         counts = self._take(np.float64, N_COUNTS, K)
         self._put(resizing.counts(counts))
-        n = facts["n_rows"]
+        n = fields["n_rows"]
         # the missing category of a new column has code 0
         values = [0.0 if is_nominal else np.nan for is_nominal in nominal]
         self._put(self._take(np.float32, n, d), *values)
         self._put(resizing.classes_at[self._take(np.uint16, n)].astype(np.uint16))
-        if facts["has_weights"]:
+        if fields["has_weights"]:
             self._copy(np.float64, n)
-        if facts["n_bins"]:
-            self._bins(facts, header, counts)
+        if fields["n_bins"]:
+            self._bins(fields, header, counts)
             self._written[index] = header.tobytes()
         for _ in range(2):
             self._moments()
-        if facts["has_extra"]:
+        if fields["has_extra"]:
             self._copy(np.float64, 2 * d)
-        if facts["has_box"]:
+        if fields["has_box"]:
             self._copy(np.float64, 2 * resizing.n_features + 1)
 
-    def _bins(self, facts, header, counts):
+    def _bins(self, fields, header, counts):
         # Updates the header. Bins come from those before; new ones have no rows, or all
         # rows if they are for missing values.
-        d, K, n_bins = self._n_features, self._resizing.n_old_classes, facts["n_bins"]
+        d, K, n_bins = self._n_features, self._resizing.n_old_classes, fields["n_bins"]
         nominal = self._resizing.is_nominal
         first = np.append(self._take(np.int32, d), n_bins)
         edges = self._take(np.float32, n_bins)
         low, high = self._take(np.float32, d), self._take(np.float32, d)
         kinds = self._take(np.uint8, d)
-        adds_missing = not (all(nominal) or facts["bins_missing"])
+        adds_missing = not (all(nominal) or fields["bins_missing"])
         sources, starts = [], []  # of the bins, and first bins of the columns
         for f in range(d):
             starts.append(len(sources))
@@ -249,7 +249,7 @@ class _Leaves:
             kinds, *[NOMINAL if is_nominal else CONTINUOUS for is_nominal in nominal]
         )
         for name, total in (("has_histogram", 1), ("has_fresh_histogram", 0)):
-            if facts[name]:
+            if fields[name]:
                 histogram = self._take(np.float64, n_bins, K)
                 rows = np.concatenate([histogram, [counts[total]], np.zeros((1, K))])
                 self._put(self._resizing.counts(rows[sources]))
@@ -273,7 +273,7 @@ class _Leaves:
             self._put(block, *[0.0] * n_new)
             if n_parts > 1:
                 self._put(known, *[0.0] * n_new)
-            place = -1 if c == K else resizing.classes_at[c]
-            blocks[place] = b"".join(self._written)
+            index = -1 if c == K else resizing.classes_at[c]
+            blocks[index] = b"".join(self._written)
             self._written = []
         self._written = [*written, *blocks]
