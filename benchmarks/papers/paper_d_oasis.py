@@ -58,7 +58,7 @@ ONLINE = {  # what the thesis found
 }
 RUNS = {
     "online": 10,
-    "buffer": 50,
+    "buffer": 2,
     "offline": 100,
     "curves": 40,
     "modes": 1,
