@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # type checkers do not run __getattr__
     from . import active as active
     from . import bounds as bounds
+    from . import criteria as criteria
     from . import datasets as datasets
     from . import drift as drift
     from . import ensemble as ensemble
@@ -38,6 +39,7 @@ _PACKAGE_OF = {
 _SUBPACKAGES = {
     "active",
     "bounds",
+    "criteria",
     "datasets",
     "drift",
     "ensemble",

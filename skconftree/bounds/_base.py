@@ -17,9 +17,10 @@ from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameters
 from ..utils._codec import VersionedState
+from ._contract import PythonBound
 
 if TYPE_CHECKING:
-    from ._contract import Bound, BoundEvaluation
+    from ._contract import Bound, BoundEvaluation, SplitStats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +147,14 @@ class BaseBound(VersionedState, BaseEstimator):
 
     Notes
     -----
-    A subclass defines ``_make_kernel(criterion, n_classes)``. It returns the compiled
-    object, a subclass of ``Bound`` in ``skconftree/bounds/_contract.pxd``. Custom
-    bounds can live outside of this package; ``CONTRIBUTING.md`` shows a complete file.
+    A subclass defines `criteria`, and either `decide` or, for speed,
+    ``_make_kernel(criterion, n_classes)``. This returns the compiled object, a subclass
+    of ``Bound`` in ``skconftree/bounds/_contract.pxd``. Custom bounds can live outside
+    of this package; ``CONTRIBUTING.md`` shows a complete file.
+
+    An exception in `decide` ends ``fit``, which leaves the estimator as it was.
+    ``partial_fit`` raises it when the model is at a multiple of 1,024 rows, or at the
+    end of the call; the node remains a leaf, which may be split later.
 
     Examples
     --------
@@ -157,6 +163,22 @@ class BaseBound(VersionedState, BaseEstimator):
     True
     >>> GTestBound().criteria
     ('entropy', 'gini', 'kearns_mansour')
+
+    A bound in Python, which splits if the impurity decreases by `delta`:
+
+    >>> class MinGain(BaseBound):
+    ...     criteria = ("gini",)
+    ...     statistic_name = "gain"
+    ...     def __init__(self, delta=0.01):
+    ...         self.delta = delta
+    ...     def decide(self, stats):
+    ...         gain = stats.impurity - stats.score
+    ...         return gain >= self.delta, gain
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> tree = ConfidenceTreeClassifier(MinGain(0.1)).fit(*load_iris(return_X_y=True))
+    >>> tree.get_n_leaves()
+    3
     """
 
     criteria: tuple[str, ...] = ()
@@ -209,16 +231,47 @@ class BaseBound(VersionedState, BaseEstimator):
             trees with this kind of bound use their criterion instead.
         """
         self.check_parameters()
-        kernel = self._make_kernel(self.check_criterion(criterion), n_classes)
+        criterion = self.check_criterion(criterion)
+        if type(self).decide is not BaseBound.decide:
+            kernel = PythonBound(self)
+        else:
+            kernel = self._make_kernel(criterion, n_classes)
         kernel.check()
         kernel.reserve(n_classes, 2)  # allocate the scratch memory
         return kernel
 
+    def decide(self, stats: SplitStats) -> tuple[bool, float]:
+        """Decide whether a node is split by its best candidate split.
+
+        A bound that defines this method needs no compiled code. It is called once per
+        node, in any thread. It is slow for large trees: a call takes about ten
+        microseconds.
+
+        Parameters
+        ----------
+        stats : SplitStats
+            Named tuple. ``children_counts`` is an array of shape (outcomes, n_classes).
+            ``score`` is the impurity after the split, ``impurity`` the one before, and
+            ``runner_up_score`` that of the best split of another feature (infinity if
+            there is none), all per row and scaled so that two balanced classes have
+            1/2. ``n_candidates`` splits were compared, ``n_feature_candidates`` of them
+            of this feature; ``n_candidate_features`` features have any. ``n_fresh``,
+            ``time``, ``attempt`` and ``depth`` are as in `evaluate`.
+
+        Returns
+        -------
+        split : bool
+            Whether the node is split; False waits for more rows.
+        statistic : float
+            Number that decided, stored as evidence; see `statistic_name`.
+        """
+        raise NotImplementedError
+
     def _make_kernel(self, criterion, n_classes):
         """Create the kernel; parameters and criterion have been validated."""
         raise NotImplementedError(
-            f"{type(self).__name__} does not define _make_kernel, which returns the "
-            "compiled split rule."
+            f"{type(self).__name__} defines neither decide nor _make_kernel, which "
+            "returns the compiled split rule."
         )
 
     def check_criterion(self, criterion: str | None) -> None:
@@ -239,6 +292,10 @@ class BaseBound(VersionedState, BaseEstimator):
         InvalidParameterError
             If the bound is not defined for it.
         """
+        if not self.criteria:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not define criteria, a tuple of names."
+            )
         if criterion is None:
             return self.criteria[0]
         if criterion not in self.criteria:

@@ -1,7 +1,7 @@
 from libc.math cimport NAN
 
 from skconftree.criteria._impurity cimport Impurity
-from skconftree.criteria._score cimport NodeStats, Score, SplitBlock
+from skconftree.criteria._score cimport Kernel, NodeStats, Score, SplitBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # The contract between the packages `bounds` and `tree`.
@@ -64,7 +64,7 @@ cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
     evidence.runner_up_z = NAN
 
 
-cdef class Bound:
+cdef class Bound(Kernel):
     # Race bounds and significance tests define decide() only, about the best split by the
     # tree's criterion. They have no `score`; interval and evidence bounds do.
     cdef public Score score

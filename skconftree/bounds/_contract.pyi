@@ -1,4 +1,7 @@
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 class BoundEvaluation(NamedTuple):  # fields: see BaseBound.evaluate
     split: bool
@@ -12,5 +15,21 @@ class BoundEvaluation(NamedTuple):  # fields: see BaseBound.evaluate
     sharp_floor: float
     log_evidence: float
 
+class SplitStats(NamedTuple):
+    children_counts: NDArray[np.float64]
+    score: float
+    impurity: float
+    runner_up_score: float
+    n_candidates: float
+    n_feature_candidates: float
+    n_candidate_features: int
+    n_fresh: float
+    time: float
+    attempt: int
+    depth: int
+
 class Bound:
     def check(self) -> None: ...
+
+class PythonBound(Bound):
+    def __init__(self, bound: Any) -> None: ...

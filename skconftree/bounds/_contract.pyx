@@ -2,11 +2,14 @@
 
 import numpy as np
 from collections import namedtuple
+from numbers import Real
+
 from libc.math cimport INFINITY, NAN, log
+from libc.string cimport memcpy
 
 from skconftree.criteria._criterion import CRITERIA
 from skconftree.criteria._impurity cimport impurity_code
-from skconftree.criteria._score cimport stats_from_counts, sum_of
+from skconftree.criteria._score cimport ATTEMPTS, stats_from_counts, sum_of
 from skconftree.criteria._score import is_integral, raise_undefined
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -17,9 +20,15 @@ BoundEvaluation = namedtuple(
     "sharp_floor log_evidence",
 )
 BoundEvaluation.__doc__ = """Decision about one candidate split; see `BaseBound.evaluate`."""
+SplitStats = namedtuple(
+    "SplitStats",
+    "children_counts score impurity runner_up_score n_candidates n_feature_candidates "
+    "n_candidate_features n_fresh time attempt depth",
+)
+SplitStats.__doc__ = """A candidate split and its node; see `BaseBound.decide`."""
 
 
-cdef class Bound:
+cdef class Bound(Kernel):
     """Decides whether a node is split by its best candidate split."""
 
     def check(self):
@@ -163,11 +172,59 @@ cdef class Bound:
             sharp_floor /= stats.pool
             evidence.score = evidence.child_limit
         split = self.decide(&stats, &counts[0, 0], r, &evidence)
+        self.raise_held()
         return BoundEvaluation(
             bool(split), evidence.score, evidence.runner_up_score, evidence.parent_limit,
             evidence.child_limit, evidence.radius, evidence.statistic, floor,
             sharp_floor, log_evidence,
         )
+
+
+cdef class PythonBound(Bound):
+    """Calls the `decide` of a bound object, which is written in Python."""
+
+    cdef object bound
+
+    def __init__(self, bound):
+        self.bound = bound
+
+    cdef bint decide(
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
+        SplitEvidence* evidence,
+    ) noexcept nogil:
+        if self.has_failed:
+            return False
+        with gil:
+            for _ in range(ATTEMPTS):
+                try:
+                    return self._decide(stats, child_counts, r, evidence)
+                except BaseException as error:
+                    self.hold(error)
+            self.has_failed = True
+        return False
+
+    cdef bint _decide(
+        self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
+        SplitEvidence* evidence,
+    ) except -1:
+        children = np.empty((r, stats.n_classes))
+        cdef float64_t[:, ::1] counts = children
+        memcpy(&counts[0, 0], child_counts, r * stats.n_classes * sizeof(float64_t))
+        answer = self.bound.decide(
+            SplitStats(
+                children, evidence.score, evidence.parent_limit, evidence.runner_up_score,
+                stats.n_candidates, stats.n_feature_candidates, stats.n_candidate_features,
+                stats.n_fresh, stats.time, stats.attempt, stats.depth,
+            )
+        )
+        split, statistic = answer if type(answer) is tuple and len(answer) == 2 else (0, 0)
+        if not isinstance(split, (bool, np.bool_)) or not isinstance(statistic, Real):
+            raise TypeError(
+                f"{type(self.bound).__name__}.decide must return a bool (split or wait) and a "
+                f"number (the statistic). Got {answer!r} instead."
+            )
+        evidence.statistic = statistic
+        return split
 
 
 cdef class IntervalBound(Bound):

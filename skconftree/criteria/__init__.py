@@ -1,4 +1,8 @@
 """Split criteria: impurities and other scores of class counts.
 
-Users select a criterion by its name. They do not call this package.
+Users select a criterion by its name, or derive their own from `BaseCriterion`.
 """
+
+from ._base import BaseCriterion
+
+__all__ = ["BaseCriterion"]

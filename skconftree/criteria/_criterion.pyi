@@ -1,3 +1,6 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,6 +25,9 @@ class Criterion:
     ) -> NDArray[np.float64]: ...
     def evaluate_outcomes(self, counts: ArrayLike) -> float: ...
 
+class PythonCriterion(Criterion):
+    def __init__(self, criterion: Any, n_classes: int) -> None: ...
+
 CRITERIA: dict[str, type[Criterion]]
 
-def criterion_class(criterion: str | type) -> type[Criterion] | None: ...
+def criterion_maker(criterion: object) -> Callable[[int], Criterion] | None: ...

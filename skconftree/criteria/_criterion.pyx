@@ -8,8 +8,9 @@ import numpy as np
 
 cimport cython
 from libc.math cimport INFINITY, log2, sqrt
+from libc.string cimport memcpy, memset
 
-from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
+from skconftree.criteria._score cimport ATTEMPTS, TABLE_LIMIT, sum_of
 from skconftree.criteria._score import raise_undefined
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._lanes cimport LANES, rough_xlog2x
@@ -426,6 +427,77 @@ cdef float64_t outcome_entropy(const float64_t* weights, intp_t r) noexcept nogi
     return 0.5 * entropy
 
 
+cdef class PythonCriterion(Criterion):
+    """Calls the `impurity` of a criterion object, which is written in Python."""
+
+    cdef object criterion
+
+    def __init__(self, criterion, intp_t n_classes):
+        super().__init__(n_classes)
+        self.criterion = criterion
+        self.concave = False    # walks emit all candidates
+
+    def __reduce__(self):
+        return type(self), (self.criterion, self.n_classes)
+
+    def impurities(self, const float64_t[:, ::1] counts not None):
+        # See Criterion.impurities.
+        table = np.array(counts)
+        out = np.zeros(len(table))
+        present = table.sum(axis=1) > 0.0
+        if present.any():
+            found = np.asarray(self.criterion.impurity(table[present]))
+            if found.shape != (present.sum(),) or not np.isfinite(found).all():
+                raise ValueError(
+                    f"{type(self.criterion).__name__}.impurity must return one finite number "
+                    f"per row of counts. Got {found!r} for counts of shape "
+                    f"{table[present].shape}."
+                )
+            out[present] = found
+        return out
+
+    cdef void fill(
+        self, const float64_t* counts, intp_t m, bint are_splits, float64_t* out
+    ) noexcept nogil:
+        # The totals n * phi of m sets of counts or, of left outcomes, those of the splits;
+        # 0 if an exception is held.
+        cdef const float64_t[::1] totals
+        memset(out, 0, m * sizeof(float64_t))
+        if self.has_failed:
+            return
+        with gil:
+            for _ in range(ATTEMPTS):
+                try:
+                    totals = self._totals(counts, m, are_splits)
+                    memcpy(out, &totals[0], m * sizeof(float64_t))
+                    return
+                except BaseException as error:
+                    self.hold(error)
+            self.has_failed = True
+
+    cdef object _totals(self, const float64_t* counts, intp_t m, bint are_splits):
+        cdef float64_t[:, ::1] table = np.empty((m, self.n_classes))
+        memcpy(&table[0, 0], counts, m * self.n_classes * sizeof(float64_t))
+        left = np.asarray(table)
+        n = left.sum(axis=1)
+        totals = n * self.impurities(left)
+        if are_splits:
+            right = np.empty_like(left)
+            for c in range(self.n_classes):
+                right[:, c] = np.maximum(self.total[c] - left[:, c], 0.0)
+            totals += right.sum(axis=1) * self.impurities(right)
+            totals[(n <= 0.0) | (n >= self.n)] = INFINITY    # not a split
+        return totals
+
+    cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil:
+        cdef float64_t total
+        self.fill(counts, 1, False, &total)
+        return total
+
+    cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
+        self.fill(splits.left, splits.size, True, out)
+
+
 CRITERIA = {
     "entropy": Entropy,
     "log_loss": Entropy,
@@ -439,8 +511,13 @@ CRITERIA = {
 }
 
 
-def criterion_class(criterion):
-    """Class of a criterion, which is given by its name or itself; None if unknown."""
+def criterion_maker(criterion):
+    """Return a function of the number of classes that makes a criterion, or None.
+
+    `criterion` is a name, a compiled class or a `BaseCriterion`.
+    """
+    if isinstance(criterion, str):
+        return CRITERIA.get(criterion)
     if isinstance(criterion, type):
         return criterion if issubclass(criterion, Criterion) else None
-    return CRITERIA.get(criterion)
+    return getattr(criterion, "kernel", None)

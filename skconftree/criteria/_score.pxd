@@ -70,7 +70,24 @@ cdef struct SplitBlock:
                                 # be NULL
 
 
-cdef class Score:
+cdef class Kernel:
+    # A score or a bound. A method that is written in Python may raise, in its own code or in
+    # a signal handler. It is then called again; the exception is held until the caller is at a
+    # boundary: after the node in batch, in a stream after the row.
+    cdef object held            # the first exception, or None
+    cdef bint has_failed        # repeatedly, so that the result is not valid
+
+    cdef void hold(self, error) noexcept
+    # Return the held exception, or None, and clear it.
+    cdef object release(self)
+    cdef int raise_held(self) except -1
+
+
+cdef enum:
+    ATTEMPTS = 3                # calls of such a method, while they fail
+
+
+cdef class Score(Kernel):
     # Needs block() and outcomes(); if additive, phi() too.
     cdef public intp_t n_classes
     cdef public bint additive   # block() can work from sums of phi() instead of class counts

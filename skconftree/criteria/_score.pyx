@@ -9,7 +9,26 @@ from libc.math cimport log
 from libc.string cimport memset
 
 
-cdef class Score:
+cdef class Kernel:
+    """Base class of scores and bounds: holds the exceptions of methods in Python."""
+
+    cdef void hold(self, error) noexcept:
+        if self.held is None:
+            self.held = error
+
+    cdef object release(self):
+        held, self.held = self.held, None
+        self.has_failed = False
+        return held
+
+    cdef int raise_held(self) except -1:
+        held = self.release()
+        if held is not None:
+            raise held
+        return 0
+
+
+cdef class Score(Kernel):
     """Function of class counts that a scan over candidate splits minimizes."""
 
     def reserve(self, intp_t n_max):
@@ -104,6 +123,7 @@ cdef class Score:
             splits.phi_right = &sums[1, 0]
         with nogil:
             self.block(&splits, &out[0])
+        self.raise_held()
         return np.asarray(out)
 
     def evaluate_outcomes(self, counts):
@@ -124,7 +144,9 @@ cdef class Score:
             node, children.sum(), children.sum(), is_integral(children)
         )
         self.begin(&stats)
-        return self.outcomes(&outcomes[0, 0], children.shape[0])
+        score = self.outcomes(&outcomes[0, 0], children.shape[0])
+        self.raise_held()
+        return score
 
 
 cdef NodeStats stats_from_counts(

@@ -20,6 +20,7 @@ from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.bounds import BaseBound
+from skconftree.criteria import BaseCriterion
 from skconftree.drift import BaseDetector, DriftState
 
 if TYPE_CHECKING:
@@ -372,7 +373,7 @@ def _check_stream(bound, memory):
 N_SPLITS = 50
 
 
-def check_criterion(criterion: type[Any]) -> None:
+def check_criterion(criterion: type[Any] | BaseCriterion) -> None:
     """Check that a criterion adheres to the interface of criteria.
 
     A criterion may compute its score in several ways: for blocks of binary splits, for
@@ -380,12 +381,14 @@ def check_criterion(criterion: type[Any]) -> None:
     additive, and from values that `reserve` has tabulated for integer counts. All of
     them must give the same score. Two balanced classes must score 1/2 per row, and a
     pure node 0. A split must not have a worse score than its node. The impurity must be
-    the score per row times `unit`.
+    the score per row times `unit`. Trees without a bound must accept the criterion and
+    grow the same tree for weights as for repeated rows.
 
     Parameters
     ----------
-    criterion : type
-        Class of the criterion; it is called with a number of classes. Trees and forests
+    criterion : type or BaseCriterion
+        Compiled class, which is called with a number of classes, or an object of a
+        subclass of :class:`~skconftree.criteria.BaseCriterion`. Trees and forests
         without a bound take it as their `criterion`.
 
     Raises
@@ -406,15 +409,27 @@ def check_criterion(criterion: type[Any]) -> None:
     >>> tree.fit(*load_iris(return_X_y=True)).get_n_leaves()
     3
     """
+    if isinstance(criterion, type):
+        name, make = criterion.__name__, criterion
+    else:
+        check_clone_and_pickle(criterion, BaseCriterion)
+        name, make = type(criterion).__name__, criterion.kernel
     for n_classes in (2, 5):
-        with assert_no_error(
-            f"{criterion.__name__} must score counts of {n_classes} classes"
-        ):
-            _check_scores(criterion, n_classes)
+        with assert_no_error(f"{name} must score counts of {n_classes} classes"):
+            _check_scores(name, make, n_classes)
+    X, y = table(300)
+    weight = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    repeats = np.repeat(np.arange(len(y)), weight.astype(int))
+    model = ConfidenceTreeClassifier(None, criterion=criterion)
+    message = f"A tree with bound=None and criterion {name} must"
+    with assert_no_error(f"{message} grow"):
+        tree = clone(model).fit(X, y, weight)
+        repeated = clone(model).fit(X[repeats], y[repeats])
+    _same_splits(tree, repeated, f"{message} treat weights as repeated rows.")
 
 
-def _check_scores(criterion, n_classes):
-    name, score = criterion.__name__, criterion(n_classes)
+def _check_scores(name, criterion, n_classes):
+    score = criterion(n_classes)
     score.check()
     require(
         pickle.loads(pickle.dumps(score)).n_classes == n_classes,

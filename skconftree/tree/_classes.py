@@ -31,6 +31,7 @@ from ._parameters import CONSTRAINTS, COUNTERPARTS, resolve_split_rule
 
 if TYPE_CHECKING:
     from ..bounds._base import BaseBound
+    from ..criteria import BaseCriterion
     from ..drift._base import BaseDetector, LocalRepair
     from ..drift._registry import RiverDetector
     from .pruning._base import BasePruning
@@ -67,14 +68,16 @@ class ConfidenceTreeClassifier(
         whenever the impurity decreases (plain CART). Change it to use a published
         method.
     criterion : {"gini", "entropy", "log_loss", "kearns_mansour", "error", \
-            "gain_ratio", "ec2", "balance", "imbalance"}, class or None, default=None
+            "gain_ratio", "ec2", "balance", "imbalance"}, object, class or None, \
+            default=None
         Impurity of a node. None uses the first criterion for which the bound is defined
         (``"gini"`` without a bound). An interval bound measures the heterogeneity of
         this name. ``"balance"`` selects the split whose smallest branch has most rows,
         independent of their classes, ``"imbalance"`` the one whose smallest branch has
         fewest. Both require ``bound=None``; the impurity of a node is then the Gini
-        index, as with ``"ec2"``. So does a compiled class of your own, see
-        :func:`skconftree.testing.check_criterion`.
+        index, as with ``"ec2"``. So does a criterion of your own: an object of a class
+        derived from :class:`~skconftree.criteria.BaseCriterion`, or a compiled class,
+        see :func:`skconftree.testing.check_criterion`.
     delta : float or None, default=None
         Confidence parameter of the bound; overrides the bound's own. Its meaning and
         range depend on the bound: :func:`skconftree.bounds.param_grid` returns grids
@@ -293,7 +296,7 @@ class ConfidenceTreeClassifier(
         The resolved value of `max_features`.
     bound_ : bound object or None
         The resolved bound, with the value of `delta`.
-    criterion_ : str
+    criterion_ : str, class or object
         The resolved criterion.
     pruning_ : pruning object or None
         The resolved pruning.
@@ -376,7 +379,7 @@ class ConfidenceTreeClassifier(
 
     bound: str | BaseBound | None = "gtest"
     _: KW_ONLY
-    criterion: str | type[Any] | None = None
+    criterion: str | type[Any] | BaseCriterion | None = None
     delta: float | None = None
     splitter: Literal["best", "random"] = "best"
     max_depth: int | None = None

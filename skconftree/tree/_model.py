@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..criteria._criterion import criterion_class
+from ..criteria._criterion import criterion_maker
 from ..drift._registry import name_of_detector
 from ..tables._labels import Classes
 from ..tables._schema import Schema
@@ -386,7 +386,7 @@ class TreeModel(Lockable):
 
     def distilled(self, classes, counts, n_node_samples, competitors, fidelity):
         """Copy with summed probabilities of a classifier as counts, and competitors."""
-        impurity = criterion_class(self.resolved.criterion)(len(classes)).impurities(
+        impurity = criterion_maker(self.resolved.criterion)(len(classes)).impurities(
             counts
         )
         tree = with_counts_of_rows(

@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._compat import (
@@ -24,7 +25,8 @@ from .._compat import (
 from ..bounds import TreeDefaults
 from ..bounds._base import BaseBound
 from ..bounds._registry import resolve_bound
-from ..criteria._criterion import CRITERIA, criterion_class
+from ..criteria import BaseCriterion
+from ..criteria._criterion import CRITERIA, criterion_maker
 from ..drift import BaseDetector, LocalRepair
 from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._growth_data import (
@@ -210,7 +212,7 @@ def _drift(value, growth):
 
 PARAMETERS = {
     "bound": Parameter([str, BaseBound, None]),
-    "criterion": Parameter([StrOptions(set(CRITERIA)), type, None]),
+    "criterion": Parameter([StrOptions(set(CRITERIA)), type, BaseCriterion, None]),
     "delta": Parameter([Interval(Real, 0.0, LARGEST, closed="right"), None]),
     "splitter": Parameter(
         [StrOptions({"best", "random"})],
@@ -332,16 +334,19 @@ def resolve_split_rule(bound, criterion, delta, caller):
     requested = bound
     bound = resolve_bound(bound, delta)
     name = "entropy" if criterion == "log_loss" else criterion
-    if isinstance(name, type) and criterion_class(name) is None:
+    if isinstance(name, type) and criterion_maker(name) is None:
         raise InvalidParameterError(
             f"The 'criterion' parameter of {caller} must be a name, None, or a class "
-            f"that `skconftree.testing.check_criterion` accepts. Got {criterion!r} "
-            "instead."
+            f"or object that `skconftree.testing.check_criterion` accepts. Got "
+            f"{criterion!r} instead."
         )
+    if isinstance(name, BaseCriterion):
+        name = clone(name)
+        name.check_parameters()
     if bound is None:
         return bound, name or "gini"
     if name is None:
-        return bound, bound.criteria[0]
+        return bound, bound.check_criterion(None)
     if name not in bound.criteria:
         raise InvalidParameterError(
             f"The 'criterion' parameter of {caller} with bound={requested!r} must be "

@@ -37,7 +37,7 @@ cpdef enum:
 
 cdef class GrowthSettings:
     # Candidate splits, and the decision.
-    cdef readonly object criterion      # a name or a class
+    cdef readonly object criterion      # a name, class or object
     cdef readonly object bound                  # parameter object, or None
     cdef readonly intp_t max_features           # per split
     cdef readonly bint random_cuts

@@ -59,8 +59,8 @@ cdef class GrowthSettings:
                 f"are {list(NAMES)}."
             )
         self.criterion = values["criterion"]
-        if not isinstance(self.criterion, (str, type)):
-            _raise_invalid("criterion", self.criterion, "a str or a class")
+        if not isinstance(self.criterion, (str, type)) and not hasattr(self.criterion, "kernel"):
+            _raise_invalid("criterion", self.criterion, "a str, a class or a criterion object")
         self.bound = _parameters(values, "bound", BOUND_ATTRIBUTES)
         self.max_features = _limit(values, "max_features", 1)
         self.random_cuts = _flag(values, "random_cuts")

@@ -38,6 +38,7 @@ from ._model import MAX_DRAWS, TREE_PARAMETERS, ForestModel, tree_parameters
 from ._prediction import ForestPrediction
 
 if TYPE_CHECKING:
+    from ...criteria import BaseCriterion
     from ...drift._base import BaseDetector, LocalRepair
     from ...drift._registry import RiverDetector
     from ...tree.pruning._base import BasePruning
@@ -205,7 +206,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         The resolved value of `max_features`.
     bound_ : bound object, None or list
         The resolved bound, or the list of resolved bounds.
-    criterion_ : str or list of str
+    criterion_ : str, class, object or list of str
         The resolved criterion, or the criterion of each bound.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         Out-of-bag class probabilities: the mean over the trees whose sample does not
@@ -288,7 +289,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     n_estimators: int = 100
     _: KW_ONLY
     bound: str | BaseBound | Sequence[Any] | None = "gtest"
-    criterion: str | type[Any] | None = None
+    criterion: str | type[Any] | BaseCriterion | None = None
     delta: float | None = None
     splitter: Literal["best", "random"] = "best"
     max_depth: int | None = None

@@ -167,7 +167,7 @@ def learn_step(
         except BaseException as error:
             failures.append((t, done[0], error))
         finally:
-            interrupted, grower.pending_error = _first(interrupted, grower.pending_error), None
+            interrupted = _first(interrupted, grower.take_pending())
             lock.leave()
     outcome.append(interrupted)
 

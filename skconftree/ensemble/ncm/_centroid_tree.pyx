@@ -539,6 +539,7 @@ cdef class NCMGrower:
         cdef intp_t n_rows = tree.n_node_samples[node]
         cdef intp_t k = 0
         cdef intp_t m, c
+        cdef bint is_accepted
         cdef float64_t n = 0.0
         cdef NodeStats stats
         cdef SplitEvidence evidence
@@ -583,7 +584,11 @@ cdef class NCMGrower:
         self._count_children(counts, m, k)
         if self.bound is not None:
             self.bound.node_begin(&stats)
-            if not self.bound.decide(&stats, self.children, 2, &evidence):
+            is_accepted = self.bound.decide(&stats, self.children, 2, &evidence)
+            if self.bound.held is not None:
+                with gil:
+                    self.bound.raise_held()
+            if not is_accepted:
                 return 0
         expect_by_chance(
             self.contingency, &stats, self.children, 2, &evidence.by_chance

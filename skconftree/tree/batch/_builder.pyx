@@ -106,6 +106,7 @@ cdef class Builder:
         tree.reserve(min(self.source.n_rows // 4, <intp_t> INITIAL_CAPACITY))
         tree.add_leaf(-1, &counts[0], n_labeled, self.splitter.impurity(&counts[0]))
         tree.depth[0] = depth
+        self.splitter.check()
         with nogil:
             if self._may_split(0):
                 self._add(&candidate)
@@ -177,7 +178,7 @@ cdef class Builder:
         )
         if self.helpers is not None:
             self.helpers.check()
-        return 0
+        return self.splitter.check()
 
     cdef bint _may_split(self, intp_t node) noexcept nogil:
         cdef const float64_t* counts = self.tree.counts + node * self.tree.n_classes
@@ -219,6 +220,7 @@ cdef class Builder:
                 self.splitter.impurity(children.counts + z * K),
             )
             n_frontier += self._may_split(first + z)
+        self.splitter.check()
         if n_frontier == 0:
             return 0
         self.source.divide(record, split, self.starts)

@@ -140,6 +140,7 @@ cdef class LookaheadBuilder(Builder):
         self.splits[0] = candidate.split
         self.chosen_trial = candidate.trial_nodes
         n = 1 + self.splitter.find_competitors(&candidate.split, self.width - 1, self.splits + 1)
+        self.splitter.check()
         if n > 1:
             self.source.store_order(&candidate.record)
             for i in range(n):

@@ -121,6 +121,7 @@ cdef class Workers:
                     self.record.features[j], splitter.candidates
                 )
                 results.best = splitter.selection.best[0]
+        splitter.check()
 
     def _divide_part(self, intp_t worker, intp_t part):
         cdef Splitter splitter = self.splitters[worker]

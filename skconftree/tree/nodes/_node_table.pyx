@@ -742,7 +742,8 @@ cdef class NodeTable(NodeArrays):
     cdef void start_growth(self, object criterion, ModelLock lock, intp_t depth_limit) except *:
         # Let the owner of the lock grow the tree row by row. Impurities are computed by
         # a new criterion, so that growth can use its own at the same time.
-        self.criterion = type(criterion)(self.n_classes)
+        make, arguments = criterion.__reduce__()
+        self.criterion = make(*arguments)
         self.lock = lock
         self.depth_limit = depth_limit
         self._store_snapshot(None)

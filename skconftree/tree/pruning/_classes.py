@@ -20,7 +20,7 @@ from ...bounds import (
     ec2_confidence,
     possibilistic_entropy,
 )
-from ...criteria._criterion import criterion_class
+from ...criteria._criterion import criterion_maker
 from ...utils._types import Floats
 from ._base import BasePruning, proportionate_counts
 from ._pruning import PessimisticCost, SubtreeRaising
@@ -156,7 +156,7 @@ class C45Pruning(BasePruning):
     def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
         X, y, weight = rows.take()
         weight = np.ones(len(y)) if weight is None else weight
-        score = criterion_class(rows.criterion)(tree.max_n_classes)
+        score = criterion_maker(rows.criterion)(tree.max_n_classes)
         y = y.astype(np.intp, copy=False)
         X = X.tocsr() if issparse(X) else X
         return SubtreeRaising(tree, score, X, y, weight, self.confidence).prune()

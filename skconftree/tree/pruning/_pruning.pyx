@@ -225,6 +225,7 @@ cdef class SubtreeRaising:
             self._distribute(0, recount=False)
             self._collapse()
             self._prune()
+        self.criterion.raise_held()
         return self.tree._pruned(np.asarray(self.leaf, dtype=np.bool_))
 
     cdef float64_t _errors_as_leaf(self, intp_t node, bint with_more) noexcept nogil:

@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from ..._compat import make_sklearn_tree
-from ...criteria._criterion import criterion_class
+from ...criteria._criterion import criterion_maker
 from ...tables._features import MISSING, UNKNOWN
 from ...utils._warnings import warn
 from ._records import read_nodes
@@ -175,7 +175,7 @@ class _BinaryTree:
             self._encode(0, [estimator.categories_[0] or [MISSING]])
         self.rows = []  # fields of the new nodes
         self.values = []
-        criterion = criterion_class(estimator.criterion_)(tree.max_n_classes)
+        criterion = criterion_maker(estimator.criterion_)(tree.max_n_classes)
         self.impurities = criterion.impurities
         # targets to write, and the link that receives their id
         stack = [(0, None)]

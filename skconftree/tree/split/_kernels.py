@@ -1,6 +1,6 @@
 """Creation of the compiled criterion and bound (split rule) of one worker."""
 
-from ...criteria._criterion import CRITERIA, criterion_class
+from ...criteria._criterion import CRITERIA, criterion_maker
 
 
 def make_kernels(settings, n_classes, largest=None):
@@ -8,11 +8,11 @@ def make_kernels(settings, n_classes, largest=None):
 
     `largest` is the largest class count, for tables of functions of counts.
     """
-    kind, bound = criterion_class(settings.criterion), None
+    kind, bound = criterion_maker(settings.criterion), None
     if kind is None:
         raise ValueError(
-            f"`criterion` must be one of {list(CRITERIA)} or a subclass of Criterion. "
-            f"Got {settings.criterion!r} instead."
+            f"`criterion` must be one of {list(CRITERIA)}, a subclass of "
+            f"Criterion or a criterion object. Got {settings.criterion!r} instead."
         )
     criterion = kind(n_classes)
     if settings.bound is not None:

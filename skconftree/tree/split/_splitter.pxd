@@ -72,6 +72,23 @@ cdef class Splitter:
     cdef void recount_children(
         self, NodeRecord* record, const float64_t* counts, Split* split
     ) noexcept nogil
+    # The exception that criterion or bound hold, or None; cleared.
+    cdef object release(self)
+    # Raise this exception.
+    cdef inline int check(self) except -1 nogil:
+        if self.holds():
+            with gil:
+                raise self.release()
+        return 0
+
+    cdef inline bint holds(self) noexcept nogil:
+        return self.criterion.held is not None or (
+            self.bound is not None and self.bound.held is not None
+        )
+
+    cdef inline bint has_failed(self) noexcept nogil:
+        return self.criterion.has_failed or (self.bound is not None and self.bound.has_failed)
+
     # Impurity of unscaled counts, in scikit-learn's units.
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil

@@ -236,6 +236,13 @@ cdef class Splitter:
         self.candidates.count_children(split.feature, split.cut)
         split.children = self.candidates.children
 
+    cdef object release(self):
+        error = self.criterion.release()
+        if self.bound is None:
+            return error
+        other = self.bound.release()
+        return other if error is None else error
+
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil:
         cdef float64_t* reweighted = self.candidates.children.scaled
         cdef float64_t n = self.node.reweight(counts, reweighted)

@@ -141,6 +141,14 @@ cdef class MonitoredGrower(Grower):
         # The other trees that are growing.
         return []
 
+    cdef object take_pending(self):
+        cdef Grower other
+        error = Grower.take_pending(self)
+        for other in self.background_growers():
+            pending = other.take_pending()
+            error = pending if error is None else error
+        return error
+
     cdef int change(self, Change what) except -1:
         # If this fails, nothing has changed.
         return 0

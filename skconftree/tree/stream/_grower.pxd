@@ -103,6 +103,7 @@ cdef class Grower:
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted, float64_t* proba,
     ) except -1 nogil
+    cdef object take_pending(self)      # return `pending_error`, and clear it
     cdef int limit_memory(self) except -1
     cdef intp_t _reserve_bytes(self) noexcept nogil
     cdef int _add_categories(self, const float32_t* x) except -1

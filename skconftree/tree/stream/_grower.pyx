@@ -724,6 +724,7 @@ cdef class Grower:
         return 0
 
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil:
+        cdef float64_t n_examined = leaf.n_examined
         leaf.attempt += 1
         leaf.n_examined = leaf.n_fresh
         self.source.node.time = self.weight_seen
@@ -739,6 +740,15 @@ cdef class Grower:
         clear_evidence(&split.evidence)
         if self.source.record.pool != 0.0:      # 0: the leaf's box is empty
             split[0] = self.splitter.find(&self.source.record, self.source.counts)
+        if self.splitter.holds():
+            if self.splitter.has_failed():      # the next row of the leaf tries again
+                split.feature = -1
+                leaf.attempt -= 1
+                leaf.n_examined = n_examined
+            with gil:
+                error = self.splitter.release()
+                if self.pending_error is None:
+                    self.pending_error = error
         return 0
 
     @property
@@ -760,6 +770,10 @@ cdef class Grower:
     def drifts(self):
         """Row and node of each detected drift; this grower does not detect any."""
         return ()
+
+    cdef object take_pending(self):
+        error, self.pending_error = self.pending_error, None
+        return error
 
     cdef int limit_memory(self) except -1:
         while True:
@@ -823,7 +837,7 @@ cdef class Grower:
 
 cdef int _raise_pending(Grower grower) except -1:
     # Raise the exception of an earlier row; the model is consistent now.
-    error, grower.pending_error = grower.pending_error, None
+    error = grower.take_pending()
     if error is not None:
         raise error
     return 0
