@@ -1,8 +1,9 @@
 """The trees of partykit::ctree for 216 tables, node for node.
 
-Slow: the environment variable SKCONFTREE_CTREE names a folder with ``partykit.jsonl.gz``.
-A line is a table with the tree of partykit 1.2.16 (R 4.2, default settings): its columns,
-the names of the nominal ones, and the nodes with the adjusted p-value of each variable.
+Slow: the environment variable SKCONFTREE_CTREE names a folder with a file
+``partykit.jsonl.gz``. A line is a table with partykit's tree (1.2.16, R 4.2, default
+settings): its columns, the names of the nominal ones, and the nodes with the adjusted
+p-value of each variable.
 """
 
 import gzip
@@ -129,7 +130,7 @@ def compare(table, node_id, mine, rows, found):
 
 def explained(table, theirs, mine, rows, p):
     """Why a node differs; an error if there is no reason."""
-    tree, m = table.tree, len(p)
+    tree = table.tree
     j = tree.feature[mine]
     if np.isnan(table.X[rows]).any():
         return "missing values"

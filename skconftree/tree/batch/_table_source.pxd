@@ -131,4 +131,6 @@ cdef class TableSource(RowSource):
 
     # Divide the rows of a node between two children; their sides have been marked.
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
+    # Whether a feature is sorted, has no missing value, and all rows are labeled and weigh 1.
+    cdef bint _is_plain(self, intp_t feature) noexcept nogil
     cdef intp_t _walk_order(self, const Column* column, intp_t n, Scan scan) noexcept nogil

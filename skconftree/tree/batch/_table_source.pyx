@@ -20,7 +20,7 @@
 # weighted by integers, `count`, or by `weight`; both are NULL if all weights are 1.
 # `ids`, `node_y`, `node_count` and `node_weight` are in node order: a node is a range.
 
-from libc.math cimport fmin
+from libc.math cimport ceil, fmax, fmin
 from libc.string cimport memset
 
 from skconftree.tree.split._scan cimport sum_of
@@ -174,6 +174,9 @@ cdef class TableSource(RowSource):
             _count_codes(self, column, K, self.histogram)
             self.add_levels(column, self.histogram, sums)
             return
+        if self._is_plain(feature):
+            _sum_plain(self, column, counts, sums)
+            return
         memset(counts, 0, K * sizeof(float64_t))
         for i in range(start, start + self.rows.n_present(feature, start, end)):
             row = column.order[i] >> 1
@@ -186,6 +189,32 @@ cdef class TableSource(RowSource):
                 last = value
             counts[self.rows.y[row]] += weight_of(self.rows.count, self.rows.weight, row)
         add_value(sums, K, counts, last - first)
+
+    cdef bint _is_plain(self, intp_t feature) noexcept nogil:
+        return (
+            self.rows.sparse_columns == NULL and self.rows.columns[feature].order != NULL
+            and not self.rows.columns[feature].has_missing and not self.node.has_pool
+            and self.rows.count == NULL and self.rows.weight == NULL
+        )
+
+    cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil:
+        cdef intp_t n = self.node.record.end - self.node.record.start
+        cdef intp_t least = <intp_t> ceil(fmax(self.node.min_weight, self.node.min_reweighted))
+        cdef const uint32_t* entries
+        cdef uint32_t n_cuts = 0, n_small = 0
+        cdef intp_t p
+        if not self._is_plain(feature) or self.node.class_weight != NULL:
+            return -1
+        entries = self.rows.columns[feature].order + self.node.record.start
+        for p in range(1, n):
+            n_cuts += entries[p] & 1
+        # those before the first admissible position, and after the last one
+        for p in range(1, min(least, n)):
+            n_small += entries[p] & 1
+        for p in range(max(n - least + 1, least, 1), n):
+            n_small += entries[p] & 1
+        n_admissible[0] = n_cuts - n_small
+        return n_cuts
 
     cdef intp_t _walk_order(self, const Column* column, intp_t n, Scan scan) noexcept nogil:
         # The first n rows of the node, in the order of their values.
@@ -416,6 +445,37 @@ cdef class TableSource(RowSource):
         if self.rows.sparse.child_segment(feature, outcome, segment):
             return IN_SEGMENT
         return IS_CONSTANT
+
+
+cdef void _sum_plain(
+    TableSource source, const Column* column, float64_t* counts, float64_t* sums
+) noexcept nogil:
+    # sum_by_class() of a plain feature; few of its rows have equal values.
+    cdef intp_t K = source.node.n_classes
+    cdef intp_t n = source.node.record.end - source.node.record.start
+    cdef intp_t stride = source.rows.stride
+    cdef const uint32_t* entries = column.order + source.node.record.start
+    cdef const float32_t* values = column.values
+    cdef const label_t* y = source.rows.y
+    cdef float64_t first = values[<intp_t> (entries[0] >> 1) * stride]
+    cdef float64_t x
+    cdef intp_t i = 0, row, c
+    while i < n:
+        row = entries[i] >> 1
+        x = <float64_t> values[row * stride] - first
+        c = y[row]
+        i += 1
+        if i == n or entries[i] & 1:    # no other row has this value
+            sums[c] += 1.0
+            sums[K + c] += x
+            sums[2 * K + c] += x * x
+            continue
+        memset(counts, 0, K * sizeof(float64_t))
+        counts[c] = 1.0
+        while i < n and not entries[i] & 1:
+            counts[y[entries[i] >> 1]] += 1.0
+            i += 1
+        add_value(sums, K, counts, x)
 
 
 cdef inline Column* _column(TableSource source, intp_t feature) noexcept nogil:

@@ -186,6 +186,9 @@ cdef class Source:
     cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil
     # Emit the candidates of the rows that have a value; 0 = all values are equal.
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
+    # The number of candidates that walk() would emit, and of those without a small child. -1
+    # if counting them costs as much as walk().
+    cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil
     # For each class and each cut of the feature, the approximate share of the node's rows
     # that are of the class and go left: [n_classes, LANES] (utils/_lanes.pxd). The error is
     # below SHARE_ERROR (criteria/_criterion.pxd) times the share of the class. Returns the

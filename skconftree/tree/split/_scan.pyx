@@ -423,6 +423,9 @@ cdef class Source:
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         return 0
 
+    cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil:
+        return -1
+
     cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil:
         return -1
 

@@ -8,7 +8,7 @@ from skconftree.tree.split._node cimport ExaminedNode
 from skconftree.tree.split._scan cimport Scan, CandidateReader
 from skconftree.tree.split._split cimport Cut, CompetingSplit, Split
 from skconftree.utils._memory cimport Arena
-from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
+from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 
 # Selection: stores the best candidate splits of a node, one class for each kind of bound
 # (bounds/_contract.pxd defines race, interval and evidence bounds, tests and node tests):
@@ -88,6 +88,8 @@ cdef class Selection(CandidateReader):
     cdef void begin(self) noexcept nogil
     # Walk a feature; 0 if it is constant in the node.
     cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil
+    # Clear what is stored of a feature.
+    cdef void begin_feature(self, intp_t feature) noexcept nogil
     # Called after a feature that is not constant has been examined.
     cdef void after_examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil
     # Set the feature, cut and evidence of the best candidate of the visited features, which
@@ -149,3 +151,9 @@ cdef class TestedFeatures(BestSplits):
     cdef NodeTest test              # the bound
     cdef float64_t* sums            # [3 or n_categories, n_classes] of the feature examined,
                                     # see Source.sum_by_class (_scan.pxd)
+    cdef uint8_t* states            # [n_features]
+
+    # Walk the features with the smallest p-values, as many as have their splits stored.
+    cdef void _walk_chosen(
+        self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited
+    ) noexcept nogil

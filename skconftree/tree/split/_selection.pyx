@@ -76,15 +76,9 @@ cdef class Selection(CandidateReader):
 
     cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
         cdef intp_t n_candidates
-        cdef Best* best = self.best_of + feature * self.step
-        self.feature = feature
-        self.best = best
-        best.score = INFINITY
-        best.cut.position = -1
-        best.cut.missing_left = False
-        best.n_candidates = 0.0
-        best.log_candidates = -1.0
-        best.log_evidence = -INFINITY
+        cdef Best* best
+        self.begin_feature(feature)
+        best = self.best
         candidates.phi = self.bound_phi if self.by_bound else self.criterion_phi
         candidates.squares = (self.bound_squares if self.by_bound else self.criterion_squares)
         n_candidates = candidates.walk(
@@ -98,6 +92,17 @@ cdef class Selection(CandidateReader):
         elif candidates.source.every_cut and not candidates.random_cuts:
             best.n_candidates = n_candidates
         return n_candidates
+
+    cdef void begin_feature(self, intp_t feature) noexcept nogil:
+        cdef Best* best = self.best_of + feature * self.step
+        self.feature = feature
+        self.best = best
+        best.score = INFINITY
+        best.cut.position = -1
+        best.cut.missing_left = False
+        best.n_candidates = 0.0
+        best.log_candidates = -1.0
+        best.log_evidence = -INFINITY
 
     cdef void after_examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
         pass
@@ -740,6 +745,12 @@ cdef class SummedEvidence(BestSplits):
             _set_n_tests_of(self, &self.first)
 
 
+cdef enum:      # of a feature, in the order of their p-values
+    TESTED          # its splits have not been compared,
+    WALKED          # they have been
+    TAKEN           # and it has had its turn
+
+
 cdef class TestedFeatures(BestSplits):
     """The best candidate split of the feature with the smallest p-value."""
 
@@ -747,7 +758,7 @@ cdef class TestedFeatures(BestSplits):
         self, ExaminedNode node not None, Criterion criterion not None, Bound bound,
         intp_t largest_count,
     ):
-        super().__init__(node, criterion, bound, largest_count)
+        super().__init__(node, criterion, bound, largest_count, compares_at_once=False)
         cdef const int32_t[::1] n_categories = node.root.n_categories
         cdef intp_t K = node.n_classes
         cdef intp_t n_sums = 3        # sums of a numeric feature
@@ -757,6 +768,7 @@ cdef class TestedFeatures(BestSplits):
         self.test = bound
         self.by_bound = self.by_node_test = self.ranks = True
         self.sums = <float64_t*> self.arena.take(n_sums * K, sizeof(float64_t))
+        self.states = <uint8_t*> self.arena.take(node.n_features, sizeof(uint8_t))
 
     cdef void begin(self) noexcept nogil:
         BestSplits.begin(self)
@@ -764,7 +776,19 @@ cdef class TestedFeatures(BestSplits):
         self.test.n_tested = 0
 
     cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
-        cdef intp_t n_candidates = BestSplits.examine(self, feature, candidates)
+        # If the candidates can be counted, they are not compared unless the p-value is small.
+        cdef intp_t n_candidates = -1, n_admissible = 0
+        if not (
+            candidates.is_nominal(feature) or candidates.random_cuts or self.node.by_volume
+        ):
+            n_candidates = candidates.source.count_cuts(feature, &n_admissible)
+        self.states[feature] = TESTED
+        if n_candidates < 0:
+            self.states[feature] = WALKED
+            n_candidates = BestSplits.examine(self, feature, candidates)
+        else:
+            self.begin_feature(feature)
+            self.best.n_candidates = n_admissible
         if n_candidates == 0:
             return 0
         self.best.log_evidence = _test_feature(self, feature, candidates)
@@ -784,8 +808,34 @@ cdef class TestedFeatures(BestSplits):
     cdef void choose(
         self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil:
+        self._walk_chosen(candidates, visited, n_visited)
         BestSplits.choose(self, candidates, visited, n_visited, split)
         self.test.log_pvalue = self.first.rank
+
+    cdef void _walk_chosen(
+        self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited
+    ) noexcept nogil:
+        # A feature whose rank is above `max_rank` cannot be among those stored.
+        cdef float64_t max_rank = INFINITY, log_pvalue
+        cdef intp_t n_found = 0, feature, j
+        while True:
+            feature = -1
+            log_pvalue = INFINITY
+            for j in range(n_visited):
+                if self.states[visited[j]] != TAKEN and (
+                    self.best_of[visited[j]].log_evidence < log_pvalue
+                ):
+                    feature = visited[j]
+                    log_pvalue = self.best_of[feature].log_evidence
+            if feature < 0 or log_pvalue > max_rank:
+                return
+            if self.states[feature] == TESTED and self.best_of[feature].n_candidates > 0.0:
+                BestSplits.examine(self, feature, candidates)
+                self.best.log_evidence = log_pvalue
+            self.states[feature] = TAKEN
+            n_found += self.best_of[feature].score < INFINITY
+            if n_found == MAX_STORED_COMPETITORS + 1 and max_rank == INFINITY:
+                max_rank = log_pvalue + 2.0 * self.tolerance
 
 
 cdef float64_t _test_feature(
