@@ -71,7 +71,7 @@ def _draw_model(draw):
         "class_weight": draw.one([None, None, "balanced", {"b": 0.0, "c": 2.5}]),
         "nominal_splits": draw.one(["auto", "binary", "multiway"]),
         "random_state": draw.whole(0, 100),
-        "bound": draw.one([None, "gtest", "chi2", "evalue", "credible"]),
+        "bound": draw.one([None, "gtest", "chi2", "evalue", "credible", "ctree"]),
         "max_leaf_nodes": draw.one([None, None, None, 5]),
     }
     if draw.chance(0.6):

@@ -198,6 +198,9 @@ def call_bound(sequence):
     """A bound asked about one test, without a tree."""
     draw = sequence.draw
     bound, criteria = draw_bound(draw)
+    if draw.chance(0.1):
+        form = draw.one(["quadratic", "maximum"])
+        bound, criteria = bounds.CTreeBound(0.05, form=form), bounds.CTreeBound.criteria
     if bound is None:
         return
     table = _tables(draw, leading=())

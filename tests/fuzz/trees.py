@@ -3,6 +3,8 @@
 import pickle
 
 import numpy as np
+import scipy.sparse as sp
+from reference import ctree as reference
 from reference.cases import CRITERIA, PAIRS
 from reference.contingency import UndecidedError
 from reference.online_comparison import (
@@ -14,6 +16,8 @@ from reference.online_comparison import (
 )
 from reference.online_comparison import assert_same as assert_same_nodes
 from reference.streams import KINDS, make_stream
+
+from skconftree.bounds import CTreeBound
 
 from . import invariants
 from .failures import Finding, require
@@ -101,6 +105,46 @@ def grow_within_limits(sequence):
             return
         invariants.size(model, parameters)
         invariants.memory(model, parameters)
+
+
+def grow_by_permutation_tests(sequence):
+    """A conditional inference tree has the splits of its definition."""
+    draw = sequence.draw
+    n, d, n_classes = draw.whole(5, 60), draw.whole(1, 4), draw.one([2, 2, 3, 4])
+    y = draw.rng.integers(0, n_classes, n)
+    y[:n_classes] = np.arange(n_classes)
+    nominal = draw.rng.random(d) < 0.3
+    X = np.empty((n, d))
+    for j in range(d):
+        if nominal[j]:
+            X[:, j] = (draw.rng.integers(0, draw.whole(2, 5), n) * (y + 1)) % 5
+        else:
+            signal = y * draw.one([0.0, 0.5, 2.0]) + draw.one([0, 0, 1000])
+            X[:, j] = (draw.rng.normal(size=n) + signal).round(draw.one([0, 1, 6]))
+            X[draw.rng.random(n) < draw.one([0.0, 0.0, 0.3]), j] = np.nan
+    X = X.astype(np.float32).astype(float)
+    weight = np.ones(n)
+    if draw.chance(0.4):
+        weight = draw.rng.integers(0, 4, n).astype(float)
+        weight[:n_classes] = 1.0
+    delta, form = draw.one([0.05, 0.5, 1.0]), draw.one(["quadratic", "maximum"])
+    least = draw.one([1, 3, 7])
+    bound = CTreeBound(delta, form=form)
+    parameters = {"bound": bound, "min_samples_leaf": least, "pruning": None}
+    parameters |= {"shrinkage": 0.0, "categorical_features": nominal}
+    fit = make_model(parameters).fit
+    model = sequence.call("fit of a ctree", fit, X, y, weight)
+    try:
+        reference.assert_defined(model, X, nominal, y, weight, delta, least, form)
+    except AssertionError as error:
+        raise Finding("a ctree is not that of its definition", str(error)) from error
+    if not (nominal.any() or np.isnan(X).any()):
+        fit = make_model(parameters | {"categorical_features": None}).fit
+        other = sequence.call("fit of a sparse ctree", fit, sp.csr_array(X), y, weight)
+        require(
+            pickle.dumps(other.tree_) == pickle.dumps(model.tree_),
+            "a sparse table has another ctree",
+        )
 
 
 def leave_row_numbers_out(sequence):

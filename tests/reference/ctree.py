@@ -119,3 +119,34 @@ def examine(X, nominal, y, w, *, alpha=0.05, least=7.0, form="quadratic"):
         if left is not None:
             return tests, m, (feature, left)
     return tests, m, None
+
+
+def assert_defined(model, X, nominal, y, w, alpha, least, form):
+    """Require that every node of a fitted tree is split, or is a leaf, by definition."""
+    tree = model.tree_
+    inside = model.decision_path(X).toarray().astype(bool)
+    for node in range(tree.node_count):
+        rows = inside[:, node] & (w > 0)
+        if len(np.unique(y[rows])) < 2 or w[rows].sum() < 2 * least:
+            continue
+        tests, m, split = examine(
+            X[rows], nominal, y[rows], w[rows], alpha=alpha, least=least, form=form
+        )
+        if tree.children_left[node] < 0:
+            assert split is None
+            continue
+        feature = tree.feature[node]
+        assert split is not None
+        log_p = tests[feature][0]
+        assert log_p <= tests[split[0]][0] + 1e-8  # or features are tied
+        expected = adjusted(log_p, m)
+        np.testing.assert_allclose(
+            tree.evidence["statistic"][node], expected, rtol=1e-8, atol=1e-300
+        )
+        left = inside[rows, tree.children_left[node]]
+        value, best = (
+            quadratic(side[:, None].astype(float), indicators(y[rows]), w[rows])[0]
+            for side in (left, split[1])
+        )
+        if feature == split[0]:
+            np.testing.assert_allclose(value, best, rtol=1e-8)

@@ -95,36 +95,8 @@ def test_every_node_is_split_as_defined(table, form, delta):
         shrinkage=0,
         categorical_features=nominal,
     )
-    tree = model.fit(X, y, weight).tree_
-    inside = model.decision_path(X).toarray().astype(bool)
-    for node in range(tree.node_count):
-        rows = inside[:, node] & (weight > 0)
-        if len(np.unique(y[rows])) < 2 or weight[rows].sum() < 6:
-            continue
-        tests, m, split = reference.examine(
-            X[rows], nominal, y[rows], weight[rows], alpha=delta, least=3, form=form
-        )
-        if tree.children_left[node] < 0:
-            assert split is None
-            continue
-        feature = tree.feature[node]
-        assert split is not None
-        log_p = tests[feature][0]
-        assert log_p <= tests[split[0]][0] + 1e-8  # or features are tied
-        assert tree.evidence["statistic"][node] == pytest.approx(
-            reference.adjusted(log_p, m), rel=1e-8, abs=1e-300
-        )
-        left = inside[rows, tree.children_left[node]]
-        value, best = (
-            reference.quadratic(
-                side[:, None].astype(float),
-                reference.indicators(y[rows]),
-                weight[rows],
-            )[0]
-            for side in (left, split[1])
-        )
-        if feature == split[0]:
-            assert value == pytest.approx(best, rel=1e-8)
+    model.fit(X, y, weight)
+    reference.assert_defined(model, X, nominal, y, weight, delta, 3, form)
 
 
 def table(n=400, n_classes=3, seed=0):
