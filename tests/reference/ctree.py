@@ -122,7 +122,7 @@ def examine(X, nominal, y, w, *, alpha=0.05, least=7.0, form="quadratic"):
 
 
 def assert_defined(model, X, nominal, y, w, alpha, least, form):
-    """Require that every node of a fitted tree is split, or is a leaf, by definition."""
+    """Require that every node of a fitted tree is split, or a leaf, by definition."""
     tree = model.tree_
     inside = model.decision_path(X).toarray().astype(bool)
     for node in range(tree.node_count):
