@@ -71,10 +71,10 @@ def partykit(X, y, repeats):
 def main(argv=None):
     """Print the table."""
     options = command.parser(__doc__, repeats=7).parse_args(argv)
+    shown, rows = command.tables("ctree_speed", options), []
     if not has_partykit():
         print("Rscript with partykit is not installed: nothing is measured.")
         return
-    shown, rows = command.tables("ctree_speed", options), []
     for n, d in SIZES:
         X, y = table(n, d)
         trees = {
