@@ -2,7 +2,9 @@
 
 An *audit* is a query of random rows, whose labels are compared with predictions before
 they are learned. `_settle` completes or reverts an interrupted update. The attributes
-`_index`, `_kept`, `_forest` and `_memory` are caches.
+`_index`, `_kept`, `_forest` and `_memory` are caches, `_order` are the labeled rows,
+`_coder` encodes labels, and `_n_taught` counts rows. Errors for the arguments of
+methods decorated by `names_class` name the class of the learner.
 """
 
 from __future__ import annotations

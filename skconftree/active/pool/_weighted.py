@@ -110,26 +110,26 @@ class WeightedSampling(SamplingStrategy):
         if k < 2:
             return super().select(context, k)
         remaining = np.ones(len(context.candidates), dtype=bool)
-        parts, distant = [], []
+        parts, distance_based = [], []
         for i, (_, strategy, weight) in enumerate(self._checked()):
             vars(context).pop("dist_to_labeled", None)
             context.follows_labels = False
             parts.append((strategy.score(context), weight))
             # whether the strategy has used distances that labels change
             if context.follows_labels or "dist_to_labeled" in vars(context):
-                distant.append((i, strategy, weight))
-        chosen, worth = [], []
+                distance_based.append((i, strategy, weight))
+        chosen, chosen_scores = [], []
         while True:
             scores = checked_scores(self, _sum_of(parts, remaining), context)
             selected = largest(np.where(remaining, scores, -np.inf), 1, context)[0]
             chosen.append(selected)
-            worth.append(scores[selected])
+            chosen_scores.append(scores[selected])
             if len(chosen) == k:
-                return np.array(chosen, dtype=np.intp), np.array(worth)
+                return np.array(chosen, dtype=np.intp), np.array(chosen_scores)
             remaining[selected] = False
-            if distant:
+            if distance_based:
                 context = context.with_labeled(selected)
-            for i, strategy, weight in distant:
+            for i, strategy, weight in distance_based:
                 parts[i] = strategy.score(context), weight
 
 

@@ -44,6 +44,7 @@ class Steps:
     def _learn_block(self, X, labels, weight, finite, predicted):
         model = self.model
         is_learned = np.ones(len(X), dtype=bool) if weight is None else weight > 0.0
+        # number of rows learned before each row
         before = np.cumsum(is_learned) - is_learned + model.n_rows_seen
         max_rows = STEP
         if predicted is not None:
