@@ -5,17 +5,25 @@ A bound is the split rule of a tree, see `skconftree.bounds`.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._compat import CallbackSupportMixin, _fit_context, validate_parameters
+from .._compat import (
+    CallbackSupportMixin,
+    InvalidParameterError,
+    _fit_context,
+    _safe_indexing,
+    validate_parameters,
+)
 from ..bounds._registry import BOUNDS
 from ..tables._growth_data import resolve_class_weight
+from ..tables._labels import exact_labels, unique_classes
 from ..tables._schema import as_dense
 from ..tables._sparse import blocks
 from ..utils._fitted import ModelClassifier, fitted
@@ -29,6 +37,20 @@ from .reading._records import check_competitors
 from .reading._text import as_table, explain_rows, explain_text, summarize
 from .reading._to_sklearn import pruning_path, to_sklearn, warn_of_missing
 from .stream._resize import Resizing
+
+
+def joined_runs(runs, is_proba):
+    """Join results of `_learn_in_runs`: predicted classes, or their probabilities."""
+    classes = runs[-1][1]
+    if not is_proba:
+        return np.concatenate([names.take(codes) for codes, names in runs])
+    proba = np.zeros((sum(len(part) for part, _ in runs), len(classes)))
+    start = 0
+    for part, names in runs:
+        rows = slice(start, start + len(part))
+        proba[rows, np.searchsorted(classes, names)] = part
+        start = rows.stop
+    return proba
 
 
 class GrownClassifier(CallbackSupportMixin, ModelClassifier):
@@ -107,6 +129,52 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
             progress.end(model)
         self._model = model
         return self
+
+    def _learn_in_runs(self, learn, X, y, classes, weight, X_pool):
+        # Call `learn(rows, labels, classes, weight, pool)` on runs of rows, so that a
+        # class is added right before its first row. Return the results, with classes.
+        X, labels = X.tocsr() if hasattr(X, "tocsr") else X, np.asarray(exact_labels(y))
+        if labels.ndim != 1 or not len(labels) or _num_samples(X) != len(labels):
+            return [
+                (learn(X, y, classes, weight, X_pool), self.classes_)
+            ]  # or an error
+        if self._model is not None:
+            new = () if classes is None else unique_classes(classes)
+            self._add_unknown(new)
+            known, classes = set(self.classes_.tolist()), None
+        else:
+            classes = labels[:1] if classes is None else classes
+            known = set(unique_classes(classes).tolist())
+        starts = [0]
+        for i, label in enumerate(labels.tolist()):
+            if label not in known:
+                known.add(label)
+                starts += [i] if i else []
+        results = []
+        for start, stop in pairwise([*starts, len(labels)]):
+            rows = slice(start, stop)
+            part = X if stop - start == len(labels) else _safe_indexing(X, rows)
+            if self._model is not None:
+                self._rows(part)  # invalid rows add no class
+                self._add_unknown(labels[start : start + 1])
+            some = None if weight is None else weight[rows]
+            result = learn(part, labels[rows], classes, some, X_pool)
+            results.append((result, self.classes_))
+            classes = X_pool = None
+        return results
+
+    def _open_world(self, new_classes):
+        # Whether classes are added.
+        if new_classes not in ("add", "error"):
+            raise InvalidParameterError(
+                f"new_classes must be 'add' or 'error'. Got {new_classes!r}."
+            )
+        return new_classes == "add"
+
+    def _add_unknown(self, labels):
+        unknown = np.setdiff1d(labels, self.classes_) if len(labels) else ()
+        if len(unknown):
+            self._extend(unknown)
 
     def _extend(self, labels=(), columns=()):
         # Add classes that have no rows yet, and columns that were missing before: pairs

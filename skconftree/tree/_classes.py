@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..utils._fitted import fitted
 from ..utils._lock import learns, share_lock
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
-from ._base import GrownClassifier, ReadableTree
+from ._base import GrownClassifier, ReadableTree, joined_runs
 from ._growth import (
     TreeGrowth,
     check_can_stream,
@@ -441,6 +442,7 @@ class ConfidenceTreeClassifier(
         *,
         X_pool: TableLike | None = None,
         from_pool: ArrayLike | None = None,
+        new_classes: Literal["error", "add"] = "error",
     ) -> Self:
         """Train the tree incrementally on further rows.
 
@@ -469,6 +471,11 @@ class ConfidenceTreeClassifier(
         from_pool : array-like of shape (n_samples,), default=None
             Indices of rows in the `X_pool` of the first call, which are learned instead
             of X; X must be None. These rows then no longer count as unlabeled.
+        new_classes : {"error", "add"}, default="error"
+            What to do with labels that are not among the classes: ``"error"`` raises an
+            error, ``"add"`` makes a class of each right before its first row, and does
+            not require `classes` in the first call. With ``"add"``, the rows before an
+            invalid one may be learned.
 
         Returns
         -------
@@ -492,7 +499,10 @@ class ConfidenceTreeClassifier(
         >>> tree.n_rows_seen_
         150
         """
-        self._learn(X, y, classes, sample_weight, X_pool, from_pool)
+        if self._open_world(new_classes) and from_pool is None:
+            self._learn_in_runs(self._learn, X, y, classes, sample_weight, X_pool)
+        else:
+            self._learn(X, y, classes, sample_weight, X_pool, from_pool)
         return self
 
     @available_if(check_can_stream)
@@ -505,6 +515,7 @@ class ConfidenceTreeClassifier(
         *,
         X_pool: TableLike | None = None,
         return_proba: bool = False,
+        new_classes: Literal["error", "add"] = "error",
     ) -> NDArray[Any]:
         """Predict each row before learning it (prequential, test-then-train).
 
@@ -522,6 +533,8 @@ class ConfidenceTreeClassifier(
             Unlabeled rows, on the first call only.
         return_proba : bool, default=False
             Whether to return class probabilities instead of classes.
+        new_classes : {"error", "add"}, default="error"
+            What to do with new labels, as in `partial_fit`.
 
         Returns
         -------
@@ -542,10 +555,13 @@ class ConfidenceTreeClassifier(
         >>> tree.partial_fit_predict(X[:2], y[:2], return_proba=True).shape
         (2, 3)
         """
-        if return_proba:
-            return self._learn(X, y, classes, sample_weight, X_pool, returns="proba")
-        predicted = self._learn(X, y, classes, sample_weight, X_pool, returns="class")
-        return self._model.classes.names.take(predicted)
+        returns = "proba" if return_proba else "class"
+        learn = partial(self._learn, returns=returns)
+        if self._open_world(new_classes):
+            runs = self._learn_in_runs(learn, X, y, classes, sample_weight, X_pool)
+            return joined_runs(runs, return_proba)
+        predicted = learn(X, y, classes, sample_weight, X_pool)
+        return predicted if return_proba else self._model.classes.names.take(predicted)
 
     @learns
     def _learn(

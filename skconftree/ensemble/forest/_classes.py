@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -24,7 +25,7 @@ from ..._compat import (
 from ...bounds._base import BaseBound
 from ...drift._registry import DETECTORS
 from ...tables._partial_fit import learn, read_call
-from ...tree._base import GrownClassifier
+from ...tree._base import GrownClassifier, joined_runs
 from ...tree._classes import ConfidenceTreeClassifier
 from ...tree._growth import check_can_stream, check_stream
 from ...tree._parameters import CONSTRAINTS, COUNTERPARTS, MIN_BYTES
@@ -363,6 +364,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         sample_weight: ArrayLike | None = None,
         *,
         X_pool: TableLike | None = None,
+        new_classes: Literal["error", "add"] = "error",
     ) -> Self:
         """Update the forest with further rows (online bagging).
 
@@ -390,6 +392,11 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Unlabeled rows, on the first call only, for bounds that weight a child by
             all rows that reach it.
+        new_classes : {"error", "add"}, default="error"
+            What to do with labels that are not among the classes: ``"error"`` raises an
+            error, ``"add"`` makes a class of each right before its first row, and does
+            not require `classes` in the first call. With ``"add"``, the rows before an
+            invalid one may be learned.
 
         Returns
         -------
@@ -413,7 +420,11 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         >>> forest.n_rows_seen_
         150
         """
-        self._learn(X, y, classes, sample_weight, X_pool, False)
+        learn = partial(self._learn, predicts=False)
+        if self._open_world(new_classes):
+            self._learn_in_runs(learn, X, y, classes, sample_weight, X_pool)
+        else:
+            learn(X, y, classes, sample_weight, X_pool)
         return self
 
     @available_if(check_can_stream)
@@ -425,6 +436,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         sample_weight: ArrayLike | None = None,
         *,
         X_pool: TableLike | None = None,
+        new_classes: Literal["error", "add"] = "error",
     ) -> NDArray[Any]:
         """Predict each row before learning it (prequential `partial_fit`).
 
@@ -440,6 +452,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
             Weights of the rows. A row of weight 0 is predicted, but not learned.
         X_pool : array-like, sparse or frame of shape (n_pool, n_features), default=None
             Unlabeled rows, on the first call only.
+        new_classes : {"error", "add"}, default="error"
+            What to do with new labels, as in `partial_fit`.
 
         Returns
         -------
@@ -458,8 +472,11 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         >>> bool((predicted == y).mean() > 0.8)
         True
         """
-        codes = self._learn(X, y, classes, sample_weight, X_pool, True)
-        return self.classes_.take(codes)
+        learn = partial(self._learn, predicts=True)
+        if self._open_world(new_classes):
+            runs = self._learn_in_runs(learn, X, y, classes, sample_weight, X_pool)
+            return joined_runs(runs, is_proba=False)
+        return self.classes_.take(learn(X, y, classes, sample_weight, X_pool))
 
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, predicts):
