@@ -12,9 +12,14 @@ from ._records import Records
 KINDS = ("number", "category")
 
 
+def is_dictionary(X):
+    """Whether X is a row; some sparse tables are dictionaries, too."""
+    return isinstance(X, Mapping) and not hasattr(X, "shape")
+
+
 def dictionaries_in(X):
     """List of the rows of X if it is a dictionary or a list of them, else None."""
-    if isinstance(X, Mapping):
+    if is_dictionary(X):
         return [X]
     if not isinstance(X, list | tuple) or not X or not isinstance(X[0], Mapping):
         return None

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Bunch
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
     CallbackSupportMixin,
@@ -134,7 +134,8 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         # Call `learn(rows, labels, classes, weight, pool)` on runs of rows, so that a
         # class is added right before its first row. Return the results, with classes.
         X, labels = X.tocsr() if hasattr(X, "tocsr") else X, np.asarray(exact_labels(y))
-        if labels.ndim != 1 or not len(labels) or _num_samples(X) != len(labels):
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if labels.ndim != 1 or not len(labels) or n_rows != len(labels):
             return [
                 (learn(X, y, classes, weight, X_pool), self.classes_)
             ]  # or an error

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference.effort import crossed
+from scipy import sparse
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier
@@ -211,3 +212,10 @@ def test_a_failed_first_call_does_not_determine_the_columns():
     assert run.estimator.feature_names_in_.tolist() == ["b"]
     with pytest.raises(TypeError, match="only dictionaries"):
         run.update([{"b": "x"}, [1.0]], [0, 1])
+
+
+def test_sparse_tables_that_are_dictionaries_are_tables():
+    X, y = sparse.dok_matrix(np.eye(4)), [0, 1, 0, 1]
+    run = PrequentialEvaluator(GaussianNB(), classes=[0, 1])
+    with pytest.raises(TypeError, match="(?i)sparse"):
+        run.update(X, y)

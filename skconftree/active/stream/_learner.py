@@ -6,7 +6,6 @@ An `Account` is the label budget: it counts rows and queried labels.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -27,7 +26,7 @@ from ..._compat import (
 )
 from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
-from ...tables._dictionaries import Dictionaries, dictionaries_in
+from ...tables._dictionaries import Dictionaries, dictionaries_in, is_dictionary
 from ...tables._labels import check_labels, exact_labels, unique_classes
 from ...utils._available import absence_error
 from ...utils._codec import VersionedState, canonical
@@ -464,7 +463,7 @@ class StreamActiveLearner(
         """
         self._settle()
         other = self._shadow_copy()
-        if isinstance(X, Mapping):
+        if is_dictionary(X):
             y = [y]
             sample_weight = None if sample_weight is None else [sample_weight]
         X = other._read(X)
@@ -652,7 +651,8 @@ class StreamActiveLearner(
         -------
         ndarray of shape (n_rows,)
         """
-        return self.estimator_.predict(self._as_table(X))
+        X = self._as_table(X)  # raises if there is no model
+        return self.estimator_.predict(X)
 
     @reads_settled
     def predict_proba(self, X: RowsLike) -> Floats:
@@ -667,7 +667,8 @@ class StreamActiveLearner(
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        return self.estimator_.predict_proba(self._as_table(X))
+        X = self._as_table(X)
+        return self.estimator_.predict_proba(X)
 
     @reads_settled
     def __getstate__(self):
