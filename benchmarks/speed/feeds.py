@@ -2,12 +2,13 @@
 
 Run on an idle machine, with river (``pip install river``):
 
-    python benchmarks feeds [--part live] [--repeats 3]
+    python benchmarks feeds [--part live|parts] [--repeats 3]
 
 Each way runs in a process of its own, which reads a file of Agrawal's generator with
 nine numbers. Seconds are CPU seconds after the imports, including the time to read the
 file; memory is the peak minus that after the imports. In part `live`, each row is
-predicted, then learned; `fit` reads all rows into memory and does not predict.
+predicted, then learned; `fit` reads all rows into memory and does not predict. Part
+`parts` reads Parquet: fits with 255 bins, and predictions that are written as Parquet.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from common import options as command
 from common.agrawal import make_agrawal
 from common.timing import median, print_environment
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceTreeClassifier, large
 from skconftree.evaluation import OneByOne, RiverClassifier
 
 COLUMNS = ["salary", "commission", "age", "elevel", "car", "zipcode"]
@@ -123,8 +124,66 @@ LIVE = {
     "`partial_fit_predict`, 1,000 rows per call": in_chunks,
     "`fit`, all rows in memory": in_memory,
 }
+
+
+def write_parquet(folder, n):
+    """Write the rows as Parquet, and a model of some of them."""
+    X, y = make_agrawal(n, concept=4, perturbation=0.05, random_state=1)
+    frame = pd.DataFrame(X.astype(float), columns=COLUMNS).assign(**{TARGET: y})
+    frame.to_parquet(folder / "rows.parquet", row_group_size=100_000)
+    frame[:20_000].to_parquet(folder / "some.parquet")
+    argv = [folder / "some.parquet", "--in-parts", "--output", folder / "model"]
+    run_command("fit", *argv, "--target", TARGET)
+
+
+def run_command(*argv):
+    """Run ``skconftree`` without its output."""
+    from skconftree._cli import main
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert main(list(map(str, argv))) == 0
+
+
+def fit_in_parts(folder):
+    """Fit the file without loading it."""
+    tree = ConfidenceTreeClassifier(max_bins=255)
+    large.fit(tree, folder / "rows.parquet", target=TARGET)
+
+
+def fit_in_memory(folder):
+    """Fit all rows of the file at once."""
+    frame = pd.read_parquet(folder / "rows.parquet")
+    ConfidenceTreeClassifier(max_bins=255).fit(frame, frame.pop(TARGET))
+
+
+def predict_in_parts(folder):
+    """Predict the file by the command line."""
+    argv = [folder / "model", folder / "rows.parquet"]
+    run_command("predict", *argv, "--output", folder / "classes.parquet")
+
+
+def predict_in_memory(folder):
+    """Predict all rows of the file at once."""
+    frame = pd.read_parquet(folder / "rows.parquet")
+    some = pd.read_parquet(folder / "some.parquet")
+    tree = ConfidenceTreeClassifier(max_bins=255).fit(some, some.pop(TARGET))
+    proba = tree.predict_proba(frame.drop(columns=TARGET))
+    classes = tree.classes_[proba.argmax(axis=1)]
+    found = pd.DataFrame({TARGET: classes, "probability": proba.max(axis=1)})
+    found.to_parquet(folder / "memory.parquet")
+
+
+IN_PARTS = {
+    "`large.fit`": fit_in_parts,
+    "`fit`, all rows in memory": fit_in_memory,
+    "`skconftree predict`": predict_in_parts,
+    "`predict_proba`, all rows in memory": predict_in_memory,
+}
 # Table -> its ways, the function that writes the files, and the number of rows.
-PARTS = {"live": (LIVE, write_rows, 50_000)}
+PARTS = {
+    "live": (LIVE, write_rows, 50_000),
+    "parts": (IN_PARTS, write_parquet, 1_000_000),
+}
 
 
 def peak_bytes():

@@ -5,18 +5,21 @@ Nodes are the rows of `tree.node_table`, whose documentation describes their fie
 
 import os
 import textwrap
+import time
 import warnings
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 
 from .. import __version__, large
 from ..tree import export_text, node_table
-from ._columns import POINT, excluded_notes, unknown_notes
+from ._columns import POINT, UnknownCategories, excluded_notes, unknown_notes
 from ._common import (
     aligned,
     as_json,
     check_labels_known,
     check_number_of_classes,
+    is_missing,
     json_settings,
     make_tree,
     table_lines,
@@ -29,6 +32,7 @@ from ._common import (
     with_names,
 )
 from ._cross_validation import (
+    OUR_MODEL,
     class_figures,
     classes_table,
     compare,
@@ -45,6 +49,7 @@ from ._options import BASELINES
 from ._readers import (
     Dialect,
     SelectedStream,
+    indices_of,
     is_parquet,
     listed,
     missing_header_note,
@@ -53,13 +58,20 @@ from ._report import baselines_lines, calibration_sentence, headline, write_repo
 from ._report_figures import calibration, check_picture, draw_tree
 from ._sources import files_of, open_stream
 from ._stream import FITTED
-from ._table import bundled_table, read_labeled, read_table
+from ._table import (
+    ModelColumns,
+    bundled_table,
+    known_labels,
+    read_labeled,
+    read_table,
+)
 from ._text import Progress, UserError, counted, say, shorten
 
 SKIPPED_BASELINES = {
     "cart": "CART but not with pruned CART",
     "none": "neither CART nor pruned CART",
 }
+N_FOLDS = 10
 MAX_FEATURES = 12
 MAX_NAME_CHARACTERS = 60
 WIDTH = 100
@@ -71,6 +83,8 @@ def run_fit(options):
     """Run ``skconftree fit`` and return the exit code."""
     with Progress(verbose=options.verbose) as progress:
         run = _run_in_parts if options.in_parts else _run_fit
+        if not options.in_parts:
+            options.folds = options.folds or N_FOLDS
         return run(options, progress)
 
 
@@ -291,7 +305,7 @@ def saved_text(path):
 
 def tree_text(tree, names, options):
     """Format the tree, or its upper levels if it is large."""
-    hint = "" if options.in_parts else "; --json and --report have all"
+    hint = "; --json has all" if options.in_parts else "; --json and --report have all"
     text = tree_lines(tree, names, verbose=options.verbose, full_tree_hint=hint)
     if options.verbose:
         return f"{with_feature_names(tree, names['feature_names'])}\n\n{text}"
@@ -406,13 +420,11 @@ def tree_nodes(tree, names):
     return nodes
 
 
-# `--in-parts` fits a file larger than memory in chunks.
+# `--in-parts` fits files larger than memory.
 BINS = 255
 # Options that need the table in memory, or another reader of texts.
-UNSUPPORTED_OPTIONS = (
-    *("test", "report", "json", "baselines", "skip_missing"),
-    *("nominal", "numeric", "decimal", "dates"),
-)
+UNSUPPORTED_OPTIONS = ("report", "baselines", "numeric", "decimal", "dates")
+PROGRESS_SECONDS = 1.0  # minimal time between two reports
 
 
 def _run_in_parts(options, progress):
@@ -420,23 +432,38 @@ def _run_in_parts(options, progress):
     for name in UNSUPPORTED_OPTIONS:
         if getattr(options, name):
             raise UserError(
-                f"--{name.replace('_', '-')} needs the table in memory and cannot be "
-                "used with --in-parts"
+                f"--{name} needs the table in memory and cannot be used with --in-parts"
             )
     if options.data is None or options.target is None:
         raise UserError("--in-parts needs a table in a Parquet file, and --target")
     check_files(options, saves_model=True)
     check_picture(options.plot, of_tree=True)
-    tree = make_tree({"max_bins": BINS} | tree_settings(options))
-    progress.update(f"reading {options.data} and growing a tree")
-    progress.note(*_fit(tree, options))
+    settings = {"max_bins": BINS} | tree_settings(options)
+    features, notes = _columns_in_parts(options)
+    tree = make_tree(settings)
+    notes += _grow_in_parts(tree, options, features, progress)
+    progress.note(*notes)
+    readings = [None if nominal else POINT for nominal in _nominal_mask(tree)]
+    names = {"feature_names": features, "class_names": list(map(str, tree.classes_))}
+    if options.output is not None:
+        _save_tree(tree, features, readings, Dialect(), options)
+    if options.plot is not None:
+        draw_tree(options.plot, tree, names)
+    test = results = None
+    if options.test is not None:
+        test = _tested_in_parts(tree, readings, options, progress)
+    if options.folds is not None:
+        results = _validated_in_parts(tree, settings, options, progress)
     progress.clear()
-    _finish(tree, options)
+    if options.json is not None:
+        _write_json_in_parts(tree, names, settings, options, notes, test, results)
+    if options.json != STANDARD:
+        _print_in_parts(tree, names, options, test, results)
     return 0
 
 
-def _fit(tree, options):
-    """Fit the tree; return notes and warnings."""
+def _columns_in_parts(options):
+    """Check the columns and the target; return the features and notes."""
     if not is_parquet(files_of(options.data)[0]):
         raise UserError(
             f"--in-parts reads Parquet files, which {options.data} is not; without "
@@ -444,47 +471,227 @@ def _fit(tree, options):
         )
     reader = open_stream(options.data, options.target, options)
     with reader, SelectedStream(reader, options.drop) as stream:
+        indices_of(options.nominal, stream.features, "--nominal")
         notes = [
             f"column {name!r}: its strings are read as categories here, but as numbers "
             "or dates without --in-parts; store numbers in the file"
             for name, column in zip(stream.features, stream.lookahead(), strict=True)
-            if stream.holds_texts(name) and column.reading is not None
+            if stream.holds_texts(name)
+            and column.reading is not None
+            and name not in options.nominal
         ]
     # an invalid target is detected before the other columns are read
     with open_stream(options.data, options.target, options) as reader:
         labels = reader.labels()
-        check_labels_known(labels, options.target)
+        if options.skip_missing:
+            labels = [label for label in labels if not is_missing(label)]
+        else:
+            check_labels_known(labels, options.target, "; --skip-missing ignores them")
         check_number_of_classes(len(labels), reader.n_rows, options.target)
+    return stream.features, [*excluded_notes(stream.excluded), *notes]
+
+
+def _grow_in_parts(tree, options, features, progress, step="", rows=None):
+    """Fit a tree; return warnings."""
+    shown = 0.0
+
+    def report(state):
+        nonlocal shown
+        if state.seconds < shown + PROGRESS_SECONDS:
+            return
+        shown = state.seconds
+        now = f"pass {state.n_passes}, {state.n_rows:,} of {state.n_total_rows:,} rows"
+        if state.seconds_left is None:
+            now = f"level {state.level} of the tree, {state.n_nodes:,} nodes"
+        elif state.seconds_left >= 1.0:
+            now += f", about {state.seconds_left:.0f} s left"
+        progress.update(f"{step}{now}")
+
+    progress.update(f"{step}reading {options.data}")
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             large.fit(
-                tree, options.data, target=options.target, columns=stream.features
+                tree,
+                options.data,
+                target=options.target,
+                columns=features,
+                skip_missing=is_missing if options.skip_missing else False,
+                text_columns=options.nominal,
+                rows=rows,
+                callback=report,
             )
     except (ValueError, OSError, RuntimeError) as error:
         raise UserError(str(error)) from error
-    if len(tree.classes_) < 2:
+    if len(tree.classes_) < 2 and rows is None:
         raise UserError(
             f"all rows of {options.data} have the class {tree.classes_[0]}; a tree "
             "needs at least two classes"
         )
-    return [*excluded_notes(stream.excluded), *notes, *(str(w.message) for w in caught)]
+    return [str(w.message) for w in caught]
 
 
-def _finish(tree, options):
-    """Write the files, then print the results."""
-    names = tree.feature_names_in_.tolist()
-    shown = {"feature_names": names, "class_names": [str(c) for c in tree.classes_]}
-    if options.output is not None:
-        nominal = tree.is_categorical_
-        nominal = np.zeros(len(names), dtype=bool) if nominal is None else nominal
-        readings = [None if is_nominal else POINT for is_nominal in nominal]
-        _save_tree(tree, names, readings, Dialect(), options)
-    if options.plot is not None:
-        draw_tree(options.plot, tree, shown)
-    say(
-        f"{options.data}: {tree.n_rows_seen_} rows, {len(names)} columns, "
-        f"{len(tree.classes_)} classes, in parts\n\n{tree_text(tree, shown, options)}"
+def _nominal_mask(tree):
+    nominal = tree.is_categorical_
+    return [False] * tree.n_features_in_ if nominal is None else nominal.tolist()
+
+
+def _tested_in_parts(tree, readings, options, progress):
+    """Test the tree on the table of --test, some rows at a time."""
+    classes, features = tree.classes_, tree.feature_names_in_.tolist()
+    unknown = UnknownCategories(features, tree.categories_)
+    index = {label: code for code, label in enumerate(classes.tolist())}
+    bare, true, predicted, losses = with_columns(tree, None), [], [], []
+    with open_stream(options.test, options.target, options) as stream:
+        columns = ModelColumns(
+            options, stream, features, readings, options.target, unknown=unknown
+        )
+        for X, labels in columns.pieces(progress, "predicted"):
+            if options.skip_missing and all(map(is_missing, labels)):
+                continue
+            known, _ = known_labels(labels, options.target, options.skip_missing)
+            texts = [labels[row].strip() for row in known]
+            y = np.array(texts)
+            if classes.dtype.kind in "iu":
+                y = typed_labels(texts, options.target)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the notes contain the warnings
+                proba = bare.predict_proba(X[known])
+            codes = [index.get(label, -1) for label in y.tolist()]
+            share = proba[np.arange(len(codes)), codes]
+            losses.append(np.where(np.array(codes) < 0, np.nan, -np.log(share)))
+            true.append(y)
+            predicted.append(classes[proba.argmax(axis=1)])
+    progress.note(*(f"{options.test}: {note}" for note in columns.notes))
+    if not true:
+        raise UserError(f"target column {options.target!r} has no value in any row")
+    true, predicted = map(np.concatenate, (true, predicted))
+    return {
+        "n_rows": len(true),
+        "accuracy": float((predicted == true).mean()),
+        "log_loss": float(np.concatenate(losses).mean()),
+        **class_figures(true, predicted),
+    }
+
+
+def _validated_in_parts(tree, settings, options, progress):
+    """Cross-validate the tree; all folds are predicted in one pass over the rows."""
+    index = {label: code for code, label in enumerate(tree.classes_.tolist())}
+    codes = np.concatenate(
+        [
+            [index.get(label, -1) for label in batch[0].to_pylist()]
+            for batch in large.iter_batches(options.data, [options.target])
+        ]
+    ).astype(np.int32)
+    known = np.flatnonzero(codes >= 0)
+    if options.folds > (largest := np.bincount(codes[known]).max()):
+        raise UserError(
+            f"--folds {options.folds} is more than the number of rows of each class, "
+            f"at most {largest}; use fewer folds"
+        )
+    folds = StratifiedKFold(options.folds, shuffle=True, random_state=options.seed)
+    fold_of = np.full(len(codes), -1, np.int16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a class with fewer rows than folds
+        for fold, (_, test) in enumerate(folds.split(known, codes[known])):
+            fold_of[known[test]] = fold
+    features, trees = tree.feature_names_in_.tolist(), []
+    figures = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
+    for fold in range(options.folds):
+        begin = time.process_time()
+        trees.append(make_tree(settings))
+        step = f"fold {fold + 1} of {options.folds}: "
+        rows = (fold_of >= 0) & (fold_of != fold)
+        _grow_in_parts(trees[-1], options, features, progress, step, rows)
+        figures["seconds"].append(time.process_time() - begin)
+        figures["leaves"].append(int(trees[-1].get_n_leaves()))
+    predicted, confidence = np.zeros(len(codes), np.int32), np.zeros(len(codes))
+    losses, start = np.zeros(len(codes)), 0
+    places = [np.searchsorted(tree.classes_, one.classes_) for one in trees]
+    for batch in large.iter_batches(options.data, features):
+        for name in options.nominal:
+            column = batch.column(name).cast("string")
+            batch = batch.set_column(features.index(name), name, column)
+        for fold, (one, place) in enumerate(zip(trees, places, strict=True)):
+            rows = np.flatnonzero(fold_of[start : start + len(batch)] == fold)
+            if not len(rows):
+                continue
+            proba = np.zeros((len(rows), len(index)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                proba[:, place] = one.predict_proba(batch.take(rows))
+            predicted[start + rows] = proba.argmax(axis=1)
+            confidence[start + rows] = proba.max(axis=1)
+            own = proba[np.arange(len(rows)), codes[start + rows]]
+            losses[start + rows] = -np.log(np.clip(own, 1e-15, None))
+        start += len(batch)
+        progress.update(f"predicting folds: {start:,} of {len(codes):,} rows")
+    right = predicted == codes
+    for fold in range(options.folds):
+        rows = fold_of == fold
+        figures["accuracy"].append(float(right[rows].mean()))
+        figures["log_loss"].append(float(losses[rows].mean()))
+    names = list(map(str, tree.classes_))
+    classes = class_figures(codes[known], predicted[known])
+    classes["classes"] = [names[int(code)] for code in classes["classes"]]
+    share, loss, largest = majority(codes[known])
+    return {
+        "results": {OUR_MODEL: figures},
+        "baseline": (share, loss, names[int(largest)]),
+        "classes": classes,
+        "calibration": calibration(confidence[known], right[known]),
+    }
+
+
+def _write_json_in_parts(tree, names, settings, options, notes, test, results):
+    report = {
+        "version": __version__,
+        "data": {
+            "name": options.data,
+            "rows": int(tree.n_rows_seen_),
+            "features": names["feature_names"],
+            "classes": names["class_names"],
+            "notes": notes,
+        },
+        "settings": json_settings(options, settings),
+        "tree": {
+            "leaves": int(tree.get_n_leaves()),
+            "text": export_text(tree, **names, fold_weak=False),
+            "nodes": tree_nodes(tree, names),
+        },
+    }
+    if results is not None:
+        share, loss, largest = results["baseline"]
+        report["cross_validation"] = results["results"]
+        report["majority"] = {"share": share, "class": largest, "log_loss": loss}
+        report["classes"] = as_json(results["classes"])
+    if test is not None:
+        report["test"] = as_json(test)
+    write_json(options.json, report)
+
+
+def _print_in_parts(tree, names, options, test, results):
+    lines = table_lines(
+        options.data,
+        tree.n_rows_seen_,
+        len(names["feature_names"]),
+        len(names["class_names"]),
+        sum(_nominal_mask(tree)),
     )
+    parts = [f"{', '.join(lines)}, in parts", tree_text(tree, names, options)]
+    if results is not None:
+        baseline, classes = results["baseline"], results["classes"]
+        nodes = node_table(tree, **names)
+        found = headline(results["results"], baseline, classes, nodes)
+        parts = [
+            f"{parts[0]}\n\n{_wrapped(found)}",
+            section("Tree", parts[1]),
+            *tables(results["results"], baseline, classes, [], options, "none", []),
+            section("Feature importance", importance_table(tree, names)),
+            section("Calibration", calibration_table(results["calibration"])),
+        ]
+    if test is not None:
+        parts.append(section_of_test(options.test, test))
+    say("\n\n".join(parts))
     if options.output is not None:
         say(saved_text(options.output))

@@ -136,7 +136,7 @@ data DATA
   another table with the same columns, on which the tree is tested
 {NOMINAL}{DROP}{READING}{FREE_DECIMAL}{DATES}{TREE}
 --folds N
-  default: 10
+  number of folds of the cross-validation; default: 10, with --in-parts none
 --baselines
   what to compare with; default: all up to {BASELINES["all"]:,} rows, cart up to
   {BASELINES["cart"]:,}, none beyond
@@ -153,8 +153,8 @@ data DATA
 --json FILE
   write the figures and the tree to this file as JSON; - means standard output
 --in-parts
-  fit a Parquet file larger than memory, with numbers in 255 bins, and print only the
-  tree
+  fit Parquet files larger than memory, with numbers in 255 bins; print only the tree,
+  and a cross-validation if --folds is given
 """,
     ),
     "predict": (
@@ -353,7 +353,7 @@ def at_least(least):
 
 # Keywords of `add_argument` by option, or by command and option.
 KEYWORDS = {
-    "--folds": {"type": at_least(2), "default": 10},
+    "--folds": {"type": at_least(2)},
     "--baselines": {"choices": BASELINES},
     "--alpha": {"type": share, "default": ALPHA},
     "--delay": {"type": at_least(0), "default": 0},

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _steps
 from ._engine import LocalEngine, in_order, in_table, n_rows_of, sample_of_parts
+from ._progress import Reporter
 
 JOINED = 8  # number of results that one task adds up
 GROWING = 2  # number of subtrees that grow at the same time per thread of a worker
@@ -256,6 +257,7 @@ class DaskParts:
         self.names = names
         self._stops = np.cumsum(sizes, dtype=np.int64)
         self.n_rows = int(self._stops[-1])
+        self.reporter = Reporter(None, self.n_rows)
 
     @classmethod
     def of(cls, source):
@@ -263,6 +265,12 @@ class DaskParts:
         if is_of_dask(source) and hasattr(source, "columns"):
             return _DaskFrame(source)
         return None
+
+    def _report(self, first, stop):
+        # Report the rows of some parts.
+        edges = np.append(0, self._stops)
+        first, stop = max(first, 0), min(stop, len(self._stops))
+        self.reporter.add_rows(int(edges[stop] - edges[first]))
 
     def describe(self, row):
         """Return the name of the part of a row, and the part's first row and stop."""
@@ -292,8 +300,10 @@ class DaskParts:
 
         calls = self._calls(function, columns, by_row)
         at_once = AT_ONCE * _n_threads()
+        self.reporter.begin_pass()
         for first in range(0, len(calls), at_once):
             yield from dask.compute(*calls[first : first + at_once])
+            self._report(first, first + at_once)
 
     def total(self, task, columns, *by_row, thread_team=None):
         """Add up the counts of a task over the parts; `thread_team` is not used."""
@@ -311,6 +321,7 @@ class DaskParts:
             return totals[0]
 
         client = _client()
+        self.reporter.begin_pass()
         if client is None:
             return sum_of(calls).compute()
         # Two batches of tasks are submitted at a time: with all tasks at once, the
@@ -318,6 +329,7 @@ class DaskParts:
         at_once, total, begun = JOINED * _n_threads(), task.start(), deque()
         for begin in range(0, len(calls), at_once):
             begun.append(client.compute(sum_of(calls[begin : begin + at_once])))
+            self._report(begin - at_once, begin)
             if len(begun) > 1:
                 task.join(total, begun.popleft().result())
         task.join(total, begun.popleft().result())

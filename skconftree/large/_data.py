@@ -80,7 +80,10 @@ class SampleNodes:
     weights of the rows without repetitions, or None.
     """
 
-    def __init__(self, engine, heads, n_classes, counts, distinct, max_gathered):
+    def __init__(
+        self, engine, heads, n_classes, counts, distinct, max_gathered, reporter
+    ):
+        self._reporter = reporter
         self._engine = engine
         self.n_classes, self.max_gathered = n_classes, max_gathered
         self.n_rows = engine.n_rows
@@ -166,6 +169,7 @@ class SampleNodes:
         if weights is None:
             weights = [None] * len(members)
         members, counts, weights = iter(members), iter(counts), iter(weights)
+        self._reporter.add_level(sum(len(one.children) for one in divisions))
         for division in divisions:
             for child in division.children:
                 self._members[child.id] = next(members)
@@ -256,7 +260,10 @@ class PartedData:
 
     is_whole, is_sparse = True, False
 
-    def __init__(self, engine, heads, y, n_classes, class_weight, n_categories):
+    def __init__(
+        self, engine, heads, y, n_classes, class_weight, n_categories, reporter
+    ):
+        self._reporter = reporter
         self.n_rows, self.n_features, self.n_coded = len(y), len(heads), len(heads)
         self.n_classes, self.n_categories = n_classes, n_categories
         self.class_weight = class_weight
@@ -328,4 +335,5 @@ class PartedData:
             sample.count,
             sample.distinct,
             MAX_GATHERED,
+            self._reporter,
         )

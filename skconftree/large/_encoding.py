@@ -334,7 +334,7 @@ def count_values(column, max_bins):
     known = column[~np.isnan(column)]
     n_missing = len(column) - len(known)
     is_whole = bool((known == np.floor(known)).all())
-    known = np.sort(known + np.float32(0.0))  # there is no -0
+    known = np.sort(known + np.float32(0.0))  # 0 instead of -0
     first = np.flatnonzero(np.append(len(known) > 0, known[1:] != known[:-1]))
     counts = np.diff(first, append=len(known))
     bits = known[first].view(np.uint32)

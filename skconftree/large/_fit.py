@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -45,6 +45,7 @@ from ._encoding import (
 )
 from ._engine import LocalEngine
 from ._parquet import ParquetParts
+from ._progress import FitProgress, Reporter
 from ._steps import make_arrays
 
 MAX_ROWS = (1 << 31) - 1
@@ -148,6 +149,7 @@ class PartedTable(NamedTuple):
             n_classes,
             self.class_weight,
             None if features is None else features.n_categories,
+            self.parts.reporter,
         )
 
     @property
@@ -283,18 +285,19 @@ class PartedTable(NamedTuple):
             codes[j][row_indices] = part
 
 
-def read_parts(parts, target, columns, temp_folder, request, is_missing=None):
+def read_parts(parts, target, columns, temp_folder, request, is_missing, rows):
     """Read a table in parts as `read_training` reads one in memory.
 
-    Rows without a label are an error without `is_missing`, which tells whether the text
-    of a label denotes a missing one; otherwise, they are ignored.
+    Rows without a label are an error without `is_missing`, which returns whether the
+    text of a label denotes a missing one; otherwise, they are ignored. `rows` is a mask
+    of the rows to use, or None.
     """
     caller, categorical_features, class_weight = request[:3]
     if not 0 < parts.n_rows <= MAX_ROWS:
         raise ValueError(
             f"source must have from 1 to {MAX_ROWS} rows. Got {parts.n_rows}."
         )
-    classes, y, known = _read_labels(parts, target, caller, is_missing)
+    classes, y, known = _read_labels(parts, target, caller, is_missing, rows)
     n_input_rows, used, mask = len(y), None, known
     class_weight = resolve_class_weight(class_weight, classes.names, y, None)
     if class_weight is not None and not class_weight.all():
@@ -329,11 +332,11 @@ def read_parts(parts, target, columns, temp_folder, request, is_missing=None):
     )
 
 
-def _read_labels(parts, target, caller, is_missing):
+def _read_labels(parts, target, caller, is_missing, rows):
     # Return the classes, the class index as uint16 of each row that has a label, and a
     # mask of these rows (None: all rows).
     read = partial(_labels_of_part, parts.labels_of, caller, is_missing)
-    of_parts = list(parts.map(read, [target]))
+    of_parts = list(parts.map(read, [target], *(() if rows is None else (rows,))))
     y = np.empty(parts.n_rows, dtype=np.uint16)
     known = np.ones(parts.n_rows, dtype=bool)
     start = 0
@@ -342,7 +345,7 @@ def _read_labels(parts, target, caller, is_missing):
             known[start : start + len(missing)] = ~missing
         start += len(labels) if missing is None else len(missing)
     if is_missing is None or not known.any():
-        _check_known(parts, target, known)
+        _check_known(parts, target, known if rows is None else known | ~rows)
     names = np.concatenate([names for names, _, _ in of_parts])
     check_labels(np.repeat(names, 3), names)  # repeated, as few rows raise an error
     classes, codes = Classes.of(names)
@@ -398,10 +401,13 @@ def _read_columns(parts, columns, categorical_features, mask, caller):
     return Schema(len(columns), names_of(empty), features), categories
 
 
-def _labels_of_part(labels_of, caller, is_missing, frame):
-    # Return the distinct labels of a part, the index of the label of each row that has
-    # one, and a mask of the other rows, None if there are none.
+def _labels_of_part(labels_of, caller, is_missing, frame, rows=None):
+    # Return the distinct labels of a part, the index of the label of each of the rows
+    # that has one, and a mask of the other rows, None if there are none.
     labels, missing = labels_of(frame)
+    if rows is not None and not rows.all():
+        labels = labels[rows if missing is None else rows[~missing]]
+        missing = ~rows if missing is None else missing | ~rows
     if not len(labels):
         return labels, np.zeros(0, np.uint16), missing
     names, codes = encode_labels(read_labels(labels, labels, caller))
@@ -429,7 +435,10 @@ def fit(
     target: Any,
     columns: Sequence[str] | None = None,
     temp_folder: str | os.PathLike[str] | None = None,
-    skip_missing: bool = False,
+    skip_missing: bool | Callable[[str], bool] = False,
+    rows: np.ndarray | None = None,
+    text_columns: Sequence[str] = (),
+    callback: Callable[[FitProgress], object] | None = None,
 ) -> Grown:
     """Fit a tree or a forest to a table that is larger than memory.
 
@@ -464,9 +473,21 @@ def fit(
     temp_folder : path, default=None
         Folder of a temporary file for the codes, which the operating system maps into
         memory as far as there is space. None: the codes are in memory.
-    skip_missing : bool, default=False
+    skip_missing : bool or callable, default=False
         Whether to leave out rows without a label; otherwise they are an error, which
-        names their file.
+        names their file. A function returns whether the text of a label denotes a
+        missing one.
+    rows : bool array of shape (n_rows,), default=None
+        The rows to use, for example those of a fold of a cross-validation. None: all.
+    text_columns : list of str, default=()
+        Columns of Parquet files that are read as strings, which are nominal.
+    callback : callable, default=None
+        It is called during the fit with a named tuple: `n_passes` over the table that
+        have begun, `n_rows` that the current pass has read, `n_total_rows`, the `level`
+        of the tree whose large nodes are split (0 during the passes), `n_nodes` at
+        these levels, `seconds`, and the estimated `seconds_left` of the pass (None
+        while a tree grows). An exception that it raises ends the fit. Callbacks of
+        scikit-learn that the estimator has are called as in its own `fit`.
 
     Returns
     -------
@@ -524,7 +545,7 @@ def fit(
                 "Pass a part of the array, such as source[:, :3]."
             )
     else:
-        parts = ParquetParts.of(source) or DaskParts.of(source)
+        parts = ParquetParts.of(source, text_columns) or DaskParts.of(source)
     if parts is None:
         raise TypeError(
             "source must be a path or a list of paths of Parquet files, a Dask "
@@ -532,16 +553,30 @@ def fit(
             "memory, use fit of the estimator."
         )
     columns = _check_columns(parts, target, columns)
-    is_missing = _never if skip_missing else None
-    return _fit(estimator, parts, target, columns, temp_folder, is_missing)
+    is_missing = skip_missing or None
+    if skip_missing and not callable(skip_missing):
+        is_missing = _never
+    if rows is not None:
+        rows = np.asarray(rows)
+        if rows.dtype != bool or rows.shape != (parts.n_rows,):
+            raise ValueError(
+                f"rows must be a bool array with one entry for each of the "
+                f"{parts.n_rows} rows. Got type {rows.dtype} and shape {rows.shape}."
+            )
+        if not rows.any():
+            raise ValueError("rows must contain at least one row. Got none.")
+    parts.reporter = Reporter(callback, parts.n_rows)
+    return _fit(estimator, parts, target, columns, temp_folder, is_missing, rows)
 
 
 @_fit_context(prefer_skip_nested_validation=True)
 @learns
-def _fit(estimator, parts, target, columns, temp_folder, is_missing=None):
+def _fit(estimator, parts, target, columns, temp_folder, is_missing, rows):
     # As the estimator's own fit does it.
     growth = estimator._growth()
-    table = read_parts(parts, target, columns, temp_folder, growth.request, is_missing)
+    table = read_parts(
+        parts, target, columns, temp_folder, growth.request, is_missing, rows
+    )
     return estimator._fit_table(growth, table)
 
 

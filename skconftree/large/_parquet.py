@@ -9,6 +9,7 @@ import numpy as np
 
 from ..utils._sources import find_files, partition_values
 from ..utils._warnings import warn
+from ._progress import Reporter
 
 BATCH = 16_384  # rows that are read at a time, fewer if there are more columns than
 BATCH_COLUMNS = 256
@@ -25,7 +26,7 @@ class ParquetParts:
 
     reads_columns = True  # a pass over some columns reads nothing else
 
-    def __init__(self, files):
+    def __init__(self, files, text_columns=()):
         self._files = files
         self._metadata = [_read_metadata(file) for file in files]
         self._schema = _unified([known.schema for known in self._metadata], files)
@@ -36,13 +37,20 @@ class ParquetParts:
         }
         for name, values in self._constants.items():
             self._schema = _with_column(self._schema, name, values)
+        for name in text_columns:
+            if name not in self.names:
+                raise ValueError(
+                    f"source has no column {name!r}; its columns are {self.names}."
+                )
+            self._schema = _as_text(self._schema, name)
         self.n_rows = sum(known.n_rows for known in self._metadata)
+        self.reporter = Reporter(None, self.n_rows)
 
     @classmethod
-    def of(cls, source):
+    def of(cls, source, text_columns=()):
         """Return the parts of one or more paths; None for other sources."""
         if isinstance(source, (str, os.PathLike)):
-            return cls(find_files(source))
+            return cls(find_files(source), text_columns)
         if isinstance(source, (list, tuple)) and all(
             isinstance(path, (str, os.PathLike)) for path in source
         ):
@@ -50,7 +58,8 @@ class ParquetParts:
                 raise ValueError(
                     "source must contain at least one path. Got an empty list."
                 )
-            return cls([file for path in source for file in find_files(path)])
+            files = [file for path in source for file in find_files(path)]
+            return cls(files, text_columns)
         return None
 
     @property
@@ -84,12 +93,14 @@ class ParquetParts:
     def map(self, function, columns, *by_row):
         """Map a function over batches, and the rows of arrays of each, in order."""
         start = 0
+        self.reporter.begin_pass()
         for i, path in enumerate(self._files):
             for frame in self._batches(i, columns):
                 stop = start + frame.num_rows
                 if stop > self.n_rows:
                     raise _changed(path)
                 yield function(frame, *(array[start:stop] for array in by_row))
+                self.reporter.add_rows(stop - start)
                 start = stop
         if start != self.n_rows:
             raise _changed(self._files[-1])
@@ -120,6 +131,7 @@ class ParquetParts:
     def _for_each(self, function, columns, by_row, thread_team):
         # One thread reads all batches of a row group.
         groups = self._groups()
+        self.reporter.begin_pass()
 
         def read(thread, group):
             file, number, start, stop = groups[group]
@@ -128,6 +140,7 @@ class ParquetParts:
                 if end > stop:
                     raise _changed(self._files[file])
                 function(thread, frame, start, *(array[start:end] for array in by_row))
+                self.reporter.add_rows(end - start)
                 start = end
             if start != stop:
                 raise _changed(self._files[file])
@@ -176,6 +189,8 @@ class ParquetParts:
                 )
                 continue
             value, n = self._constants[name][i], batch.num_rows
+            if pa.types.is_string(kind) and value is not None:
+                value = str(value)
             arrays.append(
                 pa.nulls(n, kind)
                 if value is None
@@ -328,6 +343,15 @@ def _common_type(types):
     if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in types):
         return pa.float64()
     return None
+
+
+def _as_text(schema, name):
+    import pyarrow as pa
+
+    kind = schema.field(name).type
+    if pa.types.is_dictionary(kind) or pa.types.is_large_string(kind):
+        return schema
+    return schema.set(schema.get_field_index(name), pa.field(name, pa.string()))
 
 
 def _with_column(schema, name, values):

@@ -1,6 +1,7 @@
 """``skconftree fit --in-parts``: the tree of a Parquet file, which predicts."""
 
 import csv
+import json
 import pickle
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import main
+from skconftree._cli import _fit, main
 from skconftree._cli._model_file import load
 
 
@@ -38,7 +39,7 @@ def test_the_tree_equals_that_of_the_full_table(path, table, tmp_path, capsys):
     assert run(path, *shown, "--plot", tmp_path / "tree.svg") == 0
     said = capsys.readouterr().out
     assert "ConfidenceTreeClassifier(max_bins=255, random_state=0)" in said
-    assert "2000 rows, 2 columns, 2 classes, in parts" in said
+    assert "2,000 rows, 2 columns, 2 classes, nominal columns: 1, in parts" in said
     assert "size <= 0.2" in said
     assert (tmp_path / "tree.svg").exists()
     tree, _ = load(model)
@@ -56,7 +57,11 @@ def test_the_tree_equals_that_of_the_full_table(path, table, tmp_path, capsys):
     ("argv", "words"),
     [
         (["--target", "kind", "--report", "a.html"], "--report needs the table in"),
-        (["--target", "kind", "--skip-missing"], "--skip-missing needs the table in"),
+        (["--target", "kind", "--nominal", "idd"], "--nominal 'idd' is not one of"),
+        (
+            ["--target", "kind", "--folds", "1500"],
+            "--folds 1500 is more than",
+        ),
         ([], "needs a table in a Parquet file, and --target"),
         (["--target", "kindd"], "kindd"),
         (["--target", "kind", "--drop", "idd"], "--drop 'idd' is not one of"),
@@ -82,3 +87,44 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path, capsys):
     path.write_text("size,kind\n1,cat\n")
     assert run(path, "--target", "kind") == 1
     assert "is not a Parquet file" in capsys.readouterr().err
+
+
+def test_folds_test_and_json_are_those_in_memory(path, table, tmp_path, capsys):
+    """--folds, --test, --json, --nominal and --skip-missing, as without --in-parts."""
+    rng = np.random.default_rng(1)
+    code = rng.integers(0, 4, 2000)
+    kind = table["kind"].to_pylist()
+    kind[5], kind[1300] = None, None
+    table = table.set_column(3, "kind", pa.array(kind)).append_column("code", [code])
+    pq.write_table(table, path, row_group_size=300)
+    argv = ["--target", "kind", "--drop", "id", "--nominal", "code", "--folds", "3"]
+    argv += ["--skip-missing", "--test", path, "--json"]
+    assert run(path, *argv, tmp_path / "one.json", "--output", tmp_path / "model") == 0
+    shown = capsys.readouterr().out
+    assert "Cross-validation\n----" in shown
+    assert f"Test table {path}" in shown
+    more = ["--baselines", "none", "--set", "max_bins=255"]
+    argv = ["fit", path, *argv, tmp_path / "two.json", *more]
+    assert main(list(map(str, argv))) == 0
+    # the figures of folds and tests are sums in another order
+    paths = tmp_path / "one.json", tmp_path / "two.json"
+    one, two = (json.loads(p.read_text(), parse_float=rounded) for p in paths)
+    for name in ("tree", "classes", "test", "majority"):
+        assert one[name] == two[name], name
+    for report in (one, two):
+        report["cross_validation"]["confidence tree"].pop("seconds")
+    assert one["cross_validation"] == two["cross_validation"]
+    argv = ["predict", tmp_path / "model", path, "--output", tmp_path / "classes"]
+    assert main(list(map(str, argv))) == 0
+
+
+def rounded(text):
+    return float(f"{float(text):.9g}")
+
+
+def test_progress_is_reported(path, capsys, monkeypatch):
+    monkeypatch.setattr(_fit, "PROGRESS_SECONDS", 0.0)
+    assert run(path, "--target", "kind", "--drop", "id", "--verbose") == 0
+    err = capsys.readouterr().err
+    assert "pass 1, 2,000 of 2,000 rows" in err
+    assert "pass 4, 300 of 2,000 rows" in err

@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier, large
+from skconftree.large import _data
 from skconftree.utils import _sources
 
 RNG = np.random.default_rng(0)
@@ -25,10 +26,10 @@ def table(**other):
     return pa.table({"one": X[:, 0], "two": X[:, 1], "year": YEAR, "y": Y} | other)
 
 
-def same(source, rows, **options):
+def same(source, table, **options):
     """The model of a source is that of the rows in memory."""
     found = large.fit(clone(TREE), source, **{"target": "y"} | options)
-    whole = clone(TREE).fit(rows.drop_columns("y"), rows["y"].to_numpy())
+    whole = clone(TREE).fit(table.drop_columns("y"), table["y"].to_numpy())
     return pickle.dumps(found) == pickle.dumps(whole)
 
 
@@ -226,3 +227,45 @@ def test_batches(folder):
         large.iter_batches(folder, ["z"])
     with pytest.raises(TypeError, match="source must be a path"):
         large.iter_batches(table())
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_progress(tmp_path, n_jobs, monkeypatch):
+    monkeypatch.setattr(_data, "MAX_GATHERED", 50)
+    rows = table(y=((X > 0).sum(axis=1) == 2).astype(int))
+    for k in range(3):
+        write(tmp_path, rows.slice(300 * k, 300), f"{k}.parquet")
+    states = []
+    model = clone(TREE).set_params(n_jobs=n_jobs, lookahead=0)
+    large.fit(model, tmp_path, target="y", callback=states.append)
+    passes = [state for state in states if not state.level]
+    assert {state.n_rows for state in passes} == {300, 600, 900}
+    assert passes[-1].seconds_left == 0.0
+    assert states[0].n_passes == 1
+    assert all(state.n_total_rows == N for state in states)
+    if n_jobs is None:
+        assert states[-1].level >= 1
+        assert states[-1].n_nodes >= 1
+
+    def stop(state):
+        raise KeyError(state.n_rows)
+
+    fresh = clone(TREE)
+    with pytest.raises(KeyError, match="300"):
+        large.fit(fresh, tmp_path, target="y", callback=stop)
+    assert not hasattr(fresh, "classes_")
+
+
+def test_some_rows_and_columns_as_texts(folder):
+    rows = RNG.random(N) < 0.5
+    used = table().filter(pa.array(rows))
+    assert same(folder, used, rows=rows)
+    year = table()["year"].cast(pa.string())
+    assert same(folder, table().set_column(2, "year", year), text_columns=["year"])
+    for wrong in (rows[1:], rows.astype(int)):
+        with pytest.raises(ValueError, match="rows must be a bool array"):
+            same(folder, used, rows=wrong)
+    with pytest.raises(ValueError, match="at least one row"):
+        same(folder, used, rows=rows & ~rows)
+    with pytest.raises(ValueError, match="no column 'z'"):
+        same(folder, used, text_columns=["z"])
