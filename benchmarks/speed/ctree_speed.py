@@ -25,7 +25,7 @@ from common.timing import interleaved, median
 
 from skconftree import ConfidenceTreeClassifier
 
-SIZES = [(500, 10), (4_000, 20), (20_000, 20)]
+SIZES = [(500, 10), (4_000, 20)]
 R = """
 suppressPackageStartupMessages(library(partykit))
 arguments <- commandArgs(TRUE)
