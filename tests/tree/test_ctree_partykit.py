@@ -65,8 +65,9 @@ class Table:
 
     def sides(self, node, rows):
         """The child of each row in partykit's tree: 1, 2, or 0 if it is random."""
-        x = self.X[rows, self.names.index(node["variable"])]
-        if "branch" not in node:
+        j = self.names.index(node["variable"])
+        x = self.X[rows, j]
+        if not self.nominal[j]:
             return np.where(np.isnan(x), 0, np.where(x <= node["threshold"], 1, 2))
         branch = [0 if b is None else b for b in as_list(node["branch"])]
         return np.array([0 if np.isnan(v) else branch[int(v)] for v in x])
