@@ -476,7 +476,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         if self._open_world(new_classes):
             runs = self._learn_in_runs(learn, X, y, classes, sample_weight, X_pool)
             return joined_runs(runs, is_proba=False)
-        return self.classes_.take(learn(X, y, classes, sample_weight, X_pool))
+        predicted = learn(X, y, classes, sample_weight, X_pool)
+        return self.classes_.take(predicted)
 
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, predicts):
