@@ -398,6 +398,7 @@ def test_standard_input(table, command):
 
 
 def test_files_of_standard_input_are_removed(monkeypatch, table, capsys):
+    monkeypatch.setattr(_readers, "_spooled", [])  # other tests read it too
     with table.open() as file:
         monkeypatch.setattr(sys, "stdin", file)
         told(capsys, "fit", "-", "--target", "kind", *FAST)
