@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
@@ -125,7 +126,7 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         Class labels.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, if `X` had names.
     tree_ : ConfidenceTreeClassifier
         The fitted tree.
@@ -369,48 +370,54 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         fold_of_group[order] = np.arange(len(first)) % N_FOLDS
         folds = fold_of_group[groups.group_of_rows()]
         losses = np.zeros((n, 1 + len(sizes)))
-        for fold in range(N_FOLDS):
-            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            if not len(train) or not len(test):
-                continue
-            grown = clone(tree).fit(
-                _safe_indexing(table.X, train),
-                table.labels[train],
-                None if table.sample_weight is None else table.sample_weight[train],
-            )
-            X_test = _safe_indexing(table.X, test)
-            proba = np.zeros((len(test), len(table.classes)))
-            proba[:, np.searchsorted(table.classes, grown.classes_)] = (
-                grown.predict_proba(X_test)
-            )
-            losses[test] = log_losses(proba, y[test])[:, None]
-            if len(grown.classes_) < 2:
-                continue
-            part = _TreeLeaves(
-                grown.tree_,
-                grown.apply(_safe_indexing(table.X, train)),
-                table.weight[train],
-            )
-            columns = Columns(
-                table.coded[train],
-                schema.is_categorical,
-                table.weight[train],
-                self.max_categories,
-            )
-            rows = self._rows_of(columns, part, table, train)
-            terms, nodes = columns.transform(table.coded[test]), grown.apply(X_test)
-            chosen = None
-            if sizes[0] is not None:
-                chosen = order_columns(rows, columns.column, self.C, max(sizes))
-            for k, size in enumerate(sizes):
-                kept = np.arange(terms.shape[1])
-                if size is not None:
-                    kept = np.flatnonzero(np.isin(columns.column, chosen[:size]))
-                score = fit_score(rows.with_terms(kept), self.C, 1e-3)
-                constants = part.constants(score.leaf_coef)
-                values = terms[:, kept] @ score.coef.T + constants[nodes]
-                proba = probabilities(values + score.intercept, len(table.classes))
-                losses[test, 1 + k] = log_losses(proba, y[test])
+        with warnings.catch_warnings():
+            # of columns and categories, which the fit to all rows has reported
+            warnings.simplefilter("ignore", UserWarning)
+            for fold in range(N_FOLDS):
+                train, test = (
+                    np.flatnonzero(folds != fold),
+                    np.flatnonzero(folds == fold),
+                )
+                if not len(train) or not len(test):
+                    continue
+                grown = clone(tree).fit(
+                    _safe_indexing(table.X, train),
+                    table.labels[train],
+                    None if table.sample_weight is None else table.sample_weight[train],
+                )
+                X_test = _safe_indexing(table.X, test)
+                proba = np.zeros((len(test), len(table.classes)))
+                proba[:, np.searchsorted(table.classes, grown.classes_)] = (
+                    grown.predict_proba(X_test)
+                )
+                losses[test] = log_losses(proba, y[test])[:, None]
+                if len(grown.classes_) < 2:
+                    continue
+                part = _TreeLeaves(
+                    grown.tree_,
+                    grown.apply(_safe_indexing(table.X, train)),
+                    table.weight[train],
+                )
+                columns = Columns(
+                    table.coded[train],
+                    schema.is_categorical,
+                    table.weight[train],
+                    self.max_categories,
+                )
+                rows = self._rows_of(columns, part, table, train)
+                terms, nodes = columns.transform(table.coded[test]), grown.apply(X_test)
+                chosen = None
+                if sizes[0] is not None:
+                    chosen = order_columns(rows, columns.column, self.C, max(sizes))
+                for k, size in enumerate(sizes):
+                    kept = np.arange(terms.shape[1])
+                    if size is not None:
+                        kept = np.flatnonzero(np.isin(columns.column, chosen[:size]))
+                    score = fit_score(rows.with_terms(kept), self.C, 1e-3)
+                    constants = part.constants(score.leaf_coef)
+                    values = terms[:, kept] @ score.coef.T + constants[nodes]
+                    proba = probabilities(values + score.intercept, len(table.classes))
+                    losses[test, 1 + k] = log_losses(proba, y[test])
         return losses
 
     def _curvature(self, score, rows):
