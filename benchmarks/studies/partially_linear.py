@@ -93,7 +93,8 @@ def judged(name, folder, seed):
     train, test = train_test_split(
         np.arange(len(y)), test_size=1 / 3, random_state=seed, stratify=y
     )
-    X = X.astype(np.float32)
+    known = ~np.isnan(X[train]).all(axis=0)  # boosting takes no column without values
+    X, is_nominal = X[:, known].astype(np.float32), is_nominal[known]
     filled = impute(X[train].astype(float), X[test].astype(float), is_nominal)
     filled = [part.astype(np.float32) for part in filled]
     made = models(is_nominal)
