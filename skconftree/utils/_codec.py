@@ -18,7 +18,9 @@ from sklearn.base import BaseEstimator
 
 # Packages whose public estimators can be restored from their parameters.
 PACKAGES = ["skconftree"]
-PACKAGES += [f"skconftree.{name}" for name in ("active", "bounds", "drift", "tree")]
+PACKAGES += [
+    f"skconftree.{name}" for name in ("active", "bounds", "criteria", "drift", "tree")
+]
 PACKAGES += ["skconftree.active.pool", "skconftree.active.stream"]
 _DTYPES = {}  # one object per dtype, for `canonical`
 NO_DEFAULT = Parameter.empty

@@ -74,7 +74,7 @@ def test_a_packed_table_that_is_damaged(tmp_path, capsys, name):
 
 def test_a_folder_is_no_model(tmp_path, capsys):
     told = refused(capsys, "predict", tmp_path, tmp_path / "t.csv")
-    assert f"cannot read {tmp_path}: it is not a file" in told
+    assert f"The folder {tmp_path} contains no *.csv" in told
 
 
 def test_a_column_of_numbers_that_is_nominal(tmp_path, capsys):

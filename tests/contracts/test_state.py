@@ -395,7 +395,10 @@ def test_rows_of_the_pool_that_are_missing():
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [(*one, "recipe of this growing tree") for one in FITTING]
-    + [(*one, "(settings|state) of a growth|growth setting") for one in SETTINGS],
+    + [
+        (*one, "(settings|state) of a growth|growth setting|`criterion`")
+        for one in SETTINGS
+    ],
 )
 def test_settings_of_another_tree(name, change, words):
     make, (tree, recipe, state) = half_grown(name)._model.grower.__reduce__()

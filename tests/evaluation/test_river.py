@@ -159,7 +159,10 @@ def test_without_river_only_the_wrapper_is_missing():
         "except ImportError as error: print(error)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "RiverClassifier needs river. Install it: pip install river\n"
 
