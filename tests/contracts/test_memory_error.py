@@ -86,7 +86,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "megabytes"), cases(CASES, [("forest-threads", 15)]))
+@pytest.mark.parametrize(("name", "megabytes"), cases(CASES, [("forest", 15)]))
 def test_state_after_a_memory_error(name, megabytes):
     ran = subprocess.run(
         [sys.executable, __file__, name, str(megabytes)],
