@@ -27,80 +27,127 @@ class Term(NamedTuple):
     scale: float
 
 
-class Columns:
+class Columns(NamedTuple):
     """Standardized numeric columns and one-hot nominal columns of coded rows.
 
-    A numeric column with missing values in training has them replaced by its mean, and
-    one more term that indicates them. A nominal column has at most `max_categories`
-    terms; its rarest categories share one. A column without variation has no term.
+    A numeric column with missing values in training has them replaced by its mean,
+    `fill`, and one more term that indicates them. A nominal column has a term for each
+    of its `codes`, and one for all others if it is in `with_rare`. Columns without
+    variation have no term. Only the terms `kept` are in the score.
     """
 
-    def __init__(self, X, is_categorical, weight, max_categories):
-        nominal = (
-            np.zeros(X.shape[1], bool) if is_categorical is None else is_categorical
-        )
-        self.numeric, self.nominal = np.flatnonzero(~nominal), np.flatnonzero(nominal)
-        self.encoder, self.missing = None, np.empty(0, dtype=np.intp)
+    numeric: np.ndarray
+    missing: np.ndarray
+    fill: np.ndarray
+    varies: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+    nominal: np.ndarray
+    codes: tuple
+    with_rare: tuple
+    kept: np.ndarray
+
+    @classmethod
+    def fit(cls, X, is_categorical, weight, max_categories):
+        """Determine the terms of training rows; all are kept."""
+        is_nominal = np.zeros(X.shape[1], dtype=bool)
+        is_nominal |= False if is_categorical is None else is_categorical
+        numeric, nominal = np.flatnonzero(~is_nominal), np.flatnonzero(is_nominal)
         share = weight / weight.sum()
+        missing = np.empty(0, dtype=np.intp)
         if issparse(X):  # not centered, so that it stays sparse
-            self.fill = np.zeros(X.shape[1])
-            center, square = np.zeros(X.shape[1]), share @ X.power(2)
+            fill = center = np.zeros(X.shape[1])
+            square = share @ X.power(2)
             variance = square - (share @ X) ** 2
         else:
-            values = X[:, self.numeric].astype(np.float64)
+            values = X[:, numeric].astype(np.float64)
             is_missing = np.isnan(values)
-            self.missing = np.flatnonzero(is_missing.any(axis=0))
+            missing = np.flatnonzero(is_missing.any(axis=0))
             known = share @ ~is_missing
             values[is_missing] = 0.0
-            self.fill = share @ values / np.where(known > 0.0, known, 1.0)
-            values = self._filled(X)
+            fill = share @ values / np.where(known > 0.0, known, 1.0)
+            values = _filled(X, numeric, missing, fill)
             center, square = share @ values, share @ values**2
             variance = share @ (values - center) ** 2
-        self.varies = variance > 1e-12 * square
-        self.center, self.scale = center[self.varies], np.sqrt(variance[self.varies])
-        columns = [*self.numeric, *self.numeric[self.missing]]
+        varies = variance > 1e-12 * square
+        codes, with_rare = [], []
+        if len(nominal):
+            encoder = OneHotEncoder(
+                max_categories=max_categories, handle_unknown="infrequent_if_exist"
+            ).fit(X[:, nominal])
+            for known, rare in zip(
+                encoder.categories_, encoder.infrequent_categories_, strict=True
+            ):
+                with_rare.append(rare is not None)
+                codes.append(known if rare is None else np.setdiff1d(known, rare))
+        columns = cls(
+            numeric,
+            missing,
+            fill,
+            varies,
+            center,
+            np.sqrt(np.maximum(variance, 0.0)),
+            nominal,
+            tuple(codes),
+            tuple(with_rare),
+            np.empty(0, dtype=np.intp),
+        )
+        return columns._replace(kept=np.arange(len(columns._all_terms())))
+
+    def _all_terms(self):
+        columns = [*self.numeric.tolist(), *self.numeric[self.missing].tolist()]
         category = [None] * len(self.numeric) + ["missing"] * len(self.missing)
         terms = [
-            Term(columns[k], category[k], float(center[k]), float(variance[k] ** 0.5))
+            Term(columns[k], category[k], float(self.center[k]), float(self.scale[k]))
             for k in np.flatnonzero(self.varies)
         ]
-        if len(self.nominal):
-            self.encoder = OneHotEncoder(
-                max_categories=max_categories,
-                handle_unknown="infrequent_if_exist",
-                sparse_output=False,
-            ).fit(X[:, self.nominal])
-            for j, codes, rare in zip(
-                self.nominal,
-                self.encoder.categories_,
-                self.encoder.infrequent_categories_,
-                strict=True,
-            ):
-                rare = [] if rare is None else rare
-                frequent = [code for code in codes if code not in rare]
-                terms += [Term(j, code, 0.0, 1.0) for code in frequent]
-                terms += [Term(j, "infrequent", 0.0, 1.0)] * (len(rare) > 0)
-        self.terms = terms
-        self.column = np.array([term.column for term in terms], dtype=np.intp)
+        for j, codes, rare in zip(
+            self.nominal.tolist(), self.codes, self.with_rare, strict=True
+        ):
+            terms += [Term(j, code, 0.0, 1.0) for code in codes.tolist()]
+            terms += [Term(j, "infrequent", 0.0, 1.0)] * rare
+        return terms
 
-    def _filled(self, X):
-        # The numeric columns, missing values replaced, and indicators of these.
-        values = X[:, self.numeric].astype(np.float64)
-        is_missing = np.isnan(values)
-        values = np.where(is_missing, self.fill, values)
-        return np.hstack([values, is_missing[:, self.missing]])
+    @property
+    def terms(self):
+        """The terms that are kept; the category of a nominal one is its code."""
+        terms = self._all_terms()
+        return [terms[k] for k in self.kept]
+
+    @property
+    def column(self):
+        """Column of each term that is kept."""
+        return np.array([term.column for term in self.terms], dtype=np.intp)
+
+    def only(self, columns):
+        """The same with the terms of some columns."""
+        return self._replace(kept=self.kept[np.isin(self.column, columns)])
 
     def transform(self, X):
-        """Return the terms of rows, dense unless X is sparse."""
+        """Return the kept terms of rows, dense unless X is sparse."""
         if issparse(X):
-            kept = csr_array(X, dtype=np.float64)[:, np.flatnonzero(self.varies)]
-            return csr_array(kept.multiply(1.0 / self.scale))
-        values = (self._filled(X)[:, self.varies] - self.center) / self.scale
-        if self.encoder is not None:
-            # an unknown category without infrequent ones has no term
-            coded = X[:, self.nominal]
-            values = np.hstack([values, self.encoder.transform(coded)])
-        return values
+            values = csr_array(X, dtype=np.float64)[:, np.flatnonzero(self.varies)]
+            values = csr_array(values.multiply(1.0 / self.scale[self.varies]))
+            return values[:, self.kept]
+        values = _filled(X, self.numeric, self.missing, self.fill)
+        values = (values - self.center)[:, self.varies] / self.scale[self.varies]
+        parts = [values]
+        for j, codes, rare in zip(
+            self.nominal, self.codes, self.with_rare, strict=True
+        ):
+            is_code = X[:, [j]] == codes
+            parts.append(is_code)
+            if rare:  # rare categories, and those that training did not have
+                parts.append(~is_code.any(axis=1, keepdims=True))
+        return np.hstack(parts)[:, self.kept]
+
+
+def _filled(X, numeric, missing, fill):
+    # The numeric columns with their missing values replaced, and indicators of these.
+    values = X[:, numeric].astype(np.float64)
+    is_missing = np.isnan(values)
+    values = np.where(is_missing, fill, values)
+    return np.hstack([values, is_missing[:, missing]])
 
 
 class Score(NamedTuple):
@@ -119,6 +166,12 @@ class Score(NamedTuple):
     def of_theta(cls, theta, q):
         """Make a score with `q` terms from its parameters."""
         return cls(theta[:, :q], theta[:, q:-1], theta[:, -1])
+
+    def centered(self, center):
+        """The same score in other parameters; `center` is None to keep them."""
+        if center is None:
+            return self
+        return Score.of_theta(self.theta @ center.T, self.coef.shape[1])
 
     def values(self, terms, leaves):
         """Score of each row."""

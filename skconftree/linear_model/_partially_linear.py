@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +22,8 @@ from ..tables._growth_data import rows_with_weight
 from ..tables._labels import Classes, read_classes
 from ..tables._schema import Schema
 from ..tree import ConfidenceTreeClassifier
-from ..utils._doc_links import DocLinkMixin
+from ..utils._fitted import ModelClassifier, fitted
+from ..utils._lock import learns, reads
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, Indices, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn
@@ -38,43 +39,17 @@ from ._logistic import (
     order_columns,
     probabilities,
 )
-from ._writing import leaf_note, python_program, score_lines, sql_expression, term_name
+from ._partially_linear_model import PartiallyLinearModel, TreeLeaves
 
 N_FOLDS = 5
 MAX_TRIED = 30  # columns that n_linear_features="auto" tries at most
 LARGE = 10.0  # coefficient per standard deviation of nearly separated classes
-Z95 = 1.959963984540054
 MAX_BY_CHANCE = 0.01  # differences of sibling leaves that are expected by chance
-
-
-class LinearTerm(NamedTuple):
-    """One term of the linear score, see `PartiallyLinearTreeClassifier.terms_`."""
-
-    column: Any
-    category: Any
-    mean: float
-    scale: float
-    coef: Any
-    standard_error: Any
-    interval: Any
-    odds_ratio: Any
-    odds_ratio_sd: Any
-    p_value: float
-
-
-class ScoredLeaf(NamedTuple):
-    """The constant of one leaf, see `PartiallyLinearTreeClassifier.leaves_`."""
-
-    node: int
-    weight: float
-    coef: Any
-    standard_error: Any
-    p_value: float
 
 
 @suggests_parameters()
 @dataclass(eq=False, repr=False)
-class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator):
+class PartiallyLinearTreeClassifier(ModelClassifier):
     r"""Decision tree plus a linear score: a scorecard with a constant for each leaf.
 
     A confidence tree is fitted first. Then one penalized logistic regression is fitted
@@ -213,11 +188,23 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
     max_categories: int = 20
     random_state: Seed = None
 
+    _kind = PartiallyLinearModel
+
+    tree_ = fitted("tree", "The fitted tree.")
+    coef_ = fitted("score.coef", "Coefficients of the terms.")
+    leaf_coef_ = fitted("score.leaf_coef", "Constants of the leaves.")
+    intercept_ = fitted("score.intercept", "Constant of all rows.")
+    terms_ = fitted("terms", "Terms of the linear score.")
+    leaves_ = fitted("leaves", "Leaves with their constants.")
+    linear_features_ = fitted("linear_features", "Columns in the linear score.")
+    cv_log_loss_ = fitted("cv_log_loss", "Log loss of the tree, and with the score.")
+
     @_fit_context(prefer_skip_nested_validation=True)
+    @learns
     def fit(
         self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit the tree, then the linear score with a constant for each leaf.
+        """Fit the tree, then the linear score beside its leaves.
 
         Parameters
         ----------
@@ -256,77 +243,65 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
             X, labels = _safe_indexing(X, used), labels[used]
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)[used]
-        classes, codes = Classes.of(labels)
-        codes = codes.astype(np.intp)
-        tree.fit(X, labels, sample_weight)
+        classes, y = Classes.of(labels)
         if weight is None:
-            weight = np.ones(len(codes))
+            weight = np.ones(len(y))
         if tree.class_weight is not None:
             weight = weight * compute_sample_weight(tree.class_weight, labels)
-        table = _Table(X, coded, labels, codes, sample_weight, weight, classes.names)
-        fitted = self._fit_score(tree, table, schema)
-        self.classes_, self.n_features_in_ = classes.names, schema.n_features
-        if schema.names is not None:
-            self.feature_names_in_ = schema.names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self._schema, self.tree_ = schema, tree
-        for name, value in fitted.items():
-            setattr(self, name, value)
+        table = _Table(
+            X, coded, labels, y.astype(np.intp), sample_weight, weight, schema, classes
+        )
+        tree.fit(X, labels, sample_weight)
+        self._model = self._fit_model(tree, table)
         return self
 
-    def _fit_score(self, tree, table, schema):
-        # Returns the fitted attributes of the score.
-        K = len(table.classes)
-        n_score = 1 if K == 2 else K
-        fitted = {
-            "coef_": np.zeros((n_score, 0)),
-            "leaf_coef_": np.zeros((n_score, 0)),
-            "intercept_": np.zeros(n_score),
-            "terms_": [],
-            "leaves_": [],
-            "linear_features_": np.empty(0, dtype=np.intp),
-            "cv_log_loss_": (np.nan, np.nan),
-            "_columns": None,
-        }
-        if K < 2:
-            return fitted
-        sizes = self._sizes(schema)
-        losses = self._cross_validate(tree, table, schema, sizes)
-        total = table.weight.sum()
-        means = table.weight @ losses / total
-        best = 1 + int(means[1:].argmin())
-        if len(sizes) > 1:  # one standard error of the best
-            spread = losses[:, best] - means[best]
-            error = np.sqrt((table.weight * spread**2).sum() / total / len(losses))
-            best = 1 + int(np.argmax(means[1:] <= means[best] + error))
-        fitted["cv_log_loss_"] = (float(means[0]), float(means[best]))
-        if not means[best] < means[0]:
-            return fitted
-        columns = Columns(
-            table.coded, schema.is_categorical, table.weight, self.max_categories
+    def _fit_model(self, tree, table):
+        n_classes = len(table.classes)
+        n_score = 1 if n_classes == 2 else n_classes
+        dropped = PartiallyLinearModel(
+            table.schema,
+            table.classes,
+            tree,
+            Score(np.zeros((n_score, 0)), np.zeros((n_score, 0)), np.zeros(n_score)),
         )
-        part = _TreeLeaves(tree.tree_, tree.apply(table.X), table.weight)
-        rows = self._rows_of(columns, part, table, np.arange(len(table.codes)))
-        kept = np.arange(len(columns.terms))
-        if sizes[best - 1] is not None:
-            chosen = order_columns(rows, columns.column, self.C, sizes[best - 1])
-            kept = np.flatnonzero(np.isin(columns.column, chosen))
-            rows = rows.with_terms(kept)
-        score = fit_score(rows, self.C)
-        curvature = self._curvature(score, rows)
+        if n_classes < 2:
+            return dropped
+        sizes = self._sizes(table.schema)
+        size, dropped.cv_log_loss = self._select_size(tree, table, sizes)
+        if not dropped.cv_log_loss[1] < dropped.cv_log_loss[0]:
+            return dropped
+        nodes = tree.apply(table.X)
+        leaves = TreeLeaves(tree.tree_, nodes, table.weight)
+        columns, rows = self._make_rows(leaves, table)
+        if size is not None:
+            chosen = order_columns(rows, columns.column, self.C, size)
+            at = np.isin(columns.column, chosen)
+            columns, rows = columns.only(chosen), rows.with_terms(np.flatnonzero(at))
+        score, curvature = self._fit_rows(rows)
         while self.prune_leaves and curvature is not None:
-            merged = self._merge(part, curvature, n_score)
+            merged = _find_equal_leaves(leaves, curvature)
             if not merged:
                 break
-            part = part.merged(merged)
-            leaves = part.index[tree.apply(table.X)]
-            rows = rows._replace(leaves=leaves, n_leaves=len(part.nodes))
-            score = fit_score(rows, self.C)
-            curvature = self._curvature(score, rows)
-        return fitted | self._described(
-            score, curvature, rows, columns, kept, part, schema
+            leaves = leaves.merged(merged)
+            rows = rows._replace(leaves=leaves.leaves, n_leaves=len(leaves.nodes))
+            score, curvature = self._fit_rows(rows)
+        center, weights = _centering(rows, columns)
+        score = score.centered(center)
+        model = PartiallyLinearModel(
+            table.schema,
+            table.classes,
+            tree,
+            score,
+            dropped.cv_log_loss,
+            columns,
+            *_test(curvature, center, rows, columns, table.schema.n_features),
+            leaves.nodes,
+            weights,
+            leaves.replacement,
+            leaves.constants(score.leaf_coef),
         )
+        _warn_of_separation(model.terms)
+        return model
 
     def _sizes(self, schema):
         # The numbers of columns that are tried; None for all of them.
@@ -342,34 +317,23 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
             )
         return [self.n_linear_features]
 
-    def _rows_of(self, columns, part, table, at):
-        terms = columns.transform(table.coded[at])
-        if self.n_linear_features is not None and terms.shape[1] > MAX_TERMS:
-            raise ValueError(
-                f"n_linear_features must be None for more than {MAX_TERMS:,} terms. "
-                f"The columns have {terms.shape[1]:,}."
-            )
-        return Rows(
-            terms,
-            part.leaves,
-            table.codes[at],
-            table.weight[at],
-            len(part.nodes),
-            len(table.classes),
-        )
+    def _select_size(self, tree, table, sizes):
+        # The smallest number of columns whose log loss is within one standard error of
+        # the best, and the log losses of the tree and with these columns.
+        losses = self._cross_validate(tree, table, sizes)
+        share = table.weight / table.weight.sum()
+        means = share @ losses
+        best = 1 + int(means[1:].argmin())
+        if len(sizes) > 1:
+            variance = share @ (losses[:, best] - means[best]) ** 2
+            error = np.sqrt(variance / len(losses))
+            best = 1 + int(np.argmax(means[1:] <= means[best] + error))
+        return sizes[best - 1], (float(means[0]), float(means[best]))
 
-    def _cross_validate(self, tree, table, schema, sizes):
+    def _cross_validate(self, tree, table, sizes):
         # Log loss of each row: of the tree, and with a score of each size.
-        n, y = len(table.codes), table.codes
-        # Copies of a row are in one fold, so that weights are equivalent to copies.
-        groups = ContentOrder(*hash_rows(table.coded, y.astype(np.uint16)))
-        first = groups.row_indices[groups.starts]
-        order = check_random_state(self.random_state).permutation(len(first))
-        order = order[np.argsort(y[first[order]], kind="stable")]  # stratified
-        fold_of_group = np.empty(len(first), dtype=np.intp)
-        fold_of_group[order] = np.arange(len(first)) % N_FOLDS
-        folds = fold_of_group[groups.group_of_rows()]
-        losses = np.zeros((n, 1 + len(sizes)))
+        losses = np.zeros((len(table.y), 1 + len(sizes)))
+        folds = _folds(table, check_random_state(self.random_state))
         with warnings.catch_warnings():
             # of columns and categories, which the fit to all rows has reported
             warnings.simplefilter("ignore", UserWarning)
@@ -378,183 +342,74 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
                     np.flatnonzero(folds != fold),
                     np.flatnonzero(folds == fold),
                 )
-                if not len(train) or not len(test):
-                    continue
-                grown = clone(tree).fit(
-                    _safe_indexing(table.X, train),
-                    table.labels[train],
-                    None if table.sample_weight is None else table.sample_weight[train],
-                )
-                X_test = _safe_indexing(table.X, test)
-                proba = np.zeros((len(test), len(table.classes)))
-                proba[:, np.searchsorted(table.classes, grown.classes_)] = (
-                    grown.predict_proba(X_test)
-                )
-                losses[test] = log_losses(proba, y[test])[:, None]
-                if len(grown.classes_) < 2:
-                    continue
-                part = _TreeLeaves(
-                    grown.tree_,
-                    grown.apply(_safe_indexing(table.X, train)),
-                    table.weight[train],
-                )
-                columns = Columns(
-                    table.coded[train],
-                    schema.is_categorical,
-                    table.weight[train],
-                    self.max_categories,
-                )
-                rows = self._rows_of(columns, part, table, train)
-                terms, nodes = columns.transform(table.coded[test]), grown.apply(X_test)
-                chosen = None
-                if sizes[0] is not None:
-                    chosen = order_columns(rows, columns.column, self.C, max(sizes))
-                for k, size in enumerate(sizes):
-                    kept = np.arange(terms.shape[1])
-                    if size is not None:
-                        kept = np.flatnonzero(np.isin(columns.column, chosen[:size]))
-                    score = fit_score(rows.with_terms(kept), self.C, 1e-3)
-                    constants = part.constants(score.leaf_coef)
-                    values = terms[:, kept] @ score.coef.T + constants[nodes]
-                    proba = probabilities(values + score.intercept, len(table.classes))
-                    losses[test, 1 + k] = log_losses(proba, y[test])
+                if len(train) and len(test):
+                    losses[test] = self._losses_of_fold(
+                        clone(tree), table.at(train), table.at(test), sizes
+                    )
         return losses
 
-    def _curvature(self, score, rows):
+    def _losses_of_fold(self, tree, train, test, sizes):
+        n_classes = len(train.classes)
+        tree.fit(train.X, train.labels, train.sample_weight)
+        proba = np.zeros((len(test.y), n_classes))
+        known = np.searchsorted(train.classes.names, tree.classes_)
+        proba[:, known] = tree.predict_proba(test.X)
+        losses = [log_losses(proba, test.y)] * (1 + len(sizes))
+        if len(known) < 2:
+            return np.column_stack(losses)
+        leaves = TreeLeaves(tree.tree_, tree.apply(train.X), train.weight)
+        columns, rows = self._make_rows(leaves, train)
+        terms, nodes = columns.transform(test.coded), tree.apply(test.X)
+        chosen = []
+        if sizes[0] is not None:
+            chosen = order_columns(rows, columns.column, self.C, max(sizes))
+        for k, size in enumerate(sizes):
+            at = np.arange(terms.shape[1])
+            if size is not None:
+                at = np.flatnonzero(np.isin(columns.column, chosen[:size]))
+            score = fit_score(rows.with_terms(at), self.C, 1e-3)
+            values = terms[:, at] @ score.coef.T + score.intercept
+            values += leaves.constants(score.leaf_coef)[nodes]
+            losses[1 + k] = log_losses(probabilities(values, n_classes), test.y)
+        return np.column_stack(losses)
+
+    def _make_rows(self, leaves, table):
+        columns = Columns.fit(
+            table.coded, table.schema.is_categorical, table.weight, self.max_categories
+        )
+        terms = columns.transform(table.coded)
+        if self.n_linear_features is not None and terms.shape[1] > MAX_TERMS:
+            raise ValueError(
+                f"n_linear_features must be None for more than {MAX_TERMS:,} terms. "
+                f"The columns have {terms.shape[1]:,}."
+            )
+        return columns, Rows(
+            terms,
+            leaves.leaves,
+            table.y,
+            table.weight,
+            len(leaves.nodes),
+            len(table.classes),
+        )
+
+    def _fit_rows(self, rows):
+        # The score, and its curvature unless it has too many parameters.
+        score = fit_score(rows, self.C)
         if score.theta.shape[1] > MAX_TERMS:
-            return None
-        return Curvature(score, rows, self.C)
+            return score, None
+        curvature = Curvature(score, rows, self.C)
+        return curvature.score, curvature
 
-    def _merge(self, part, curvature, n_score):
-        # Families of leaves whose constants do not differ beyond the linear score.
-        families = part.families()
-        merged = []
-        for parent, leaves in families.items():
-            contrasts = np.zeros((len(leaves) - 1, curvature.size))
-            contrasts[:, curvature.q + leaves[0]] = 1.0
-            at = curvature.q + np.array(leaves[1:])
-            contrasts[np.arange(len(leaves) - 1), at] = -1.0
-            _, log_p = curvature.test(contrasts)
-            if np.exp(log_p) * len(families) > MAX_BY_CHANCE:
-                merged.append(parent)
-        return merged
+    def _rows(self, X):
+        # The rows as they were passed, for the tree, and coded, for the score.
+        if self._model is None:
+            check_is_fitted(self)
+        return X, self._model.schema.predict(X, type(self).__name__).X
 
-    def _described(self, score, curvature, rows, columns, kept, part, schema):
-        # The fitted attributes: centered parameters, standard errors and tests.
-        if curvature is not None:
-            score = curvature.score
-        terms = [columns.terms[k] for k in kept]
-        column = columns.column[kept]
-        q, n_leaves = len(kept), len(part.nodes)
-        center = np.eye(q + n_leaves + 1)
-        nominal = set(columns.nominal.tolist())
-        total = rows.weight.sum()
-        blocks = [np.flatnonzero(column == j) for j in set(column) & nominal]
-        shares = [rows.weight @ rows.terms[:, at] / total for at in blocks]
-        blocks.append(q + np.arange(n_leaves))
-        shares.append(np.bincount(rows.leaves, rows.weight, n_leaves) / total)
-        if q + n_leaves <= MAX_TERMS:
-            for at, share in zip(blocks, shares, strict=True):
-                center[np.ix_(at, at)] -= share / max(share.sum(), 1e-300)
-                center[-1, at] += share
-            theta = score.theta @ center.T
-        else:
-            theta = score.theta
-        score = Score.of_theta(theta, q)
-        n_score = len(theta)
-        errors = np.full((n_score, q + n_leaves), np.nan)
-        log_p_column, log_p_leaf = {}, np.full(n_leaves, np.nan)
-        work = len(rows.y) * n_score * (q + 1.0)
-        if curvature is not None:
-            errors = np.sqrt(np.maximum(curvature.variances(center[:-1]), 0.0))
-            if work * (n_leaves + len(set(column))) <= MAX_WORK:
-                for j in set(column.tolist()):
-                    log_p_column[j] = curvature.test(
-                        center[np.flatnonzero(column == j)]
-                    )[1]
-                if n_leaves > 1:
-                    log_p_leaf = np.array(
-                        [curvature.test(center[[q + k]])[1] for k in range(n_leaves)]
-                    )
-        names = schema.columns
-        d = schema.n_features
-        records = []
-        for k, term in enumerate(terms):
-            category = term.category
-            if term.column in nominal and not isinstance(category, str):
-                category = _category(schema, term.column, category)
-                category = "missing" if category is None else category
-            coef, error = theta[:, k], errors[:, k]
-            interval = np.column_stack([coef - Z95 * error, coef + Z95 * error])
-            records.append(
-                LinearTerm(
-                    _to_python(names[term.column]),
-                    category,
-                    term.mean,
-                    term.scale,
-                    *(
-                        _single(value)
-                        for value in (
-                            coef,
-                            error,
-                            interval,
-                            np.exp(coef / term.scale),
-                            np.exp(coef),
-                        )
-                    ),
-                    p_value=_adjusted(log_p_column.get(term.column, np.nan), d),
-                )
-            )
-        self._warn_of_separation(records)
-        weights = np.bincount(rows.leaves, rows.weight, n_leaves)
-        return {
-            "coef_": score.coef,
-            "leaf_coef_": score.leaf_coef,
-            "intercept_": score.intercept,
-            "terms_": records,
-            "leaves_": [
-                ScoredLeaf(
-                    int(part.nodes[k]),
-                    float(weights[k]),
-                    _single(score.leaf_coef[:, k]),
-                    _single(errors[:, q + k]),
-                    _adjusted(log_p_leaf[k], n_leaves),
-                )
-                for k in range(n_leaves)
-            ],
-            "linear_features_": np.unique(column),
-            "_columns": (columns, kept),
-            "_constants": part.constants(score.leaf_coef),
-            "_part": part.replacements(),
-        }
+    def _best(self, rows):
+        return self._model.proba(*rows).argmax(axis=1)
 
-    def _warn_of_separation(self, terms):
-        large = {
-            repr(term.column): np.abs(term.coef).max()
-            for term in terms
-            if np.abs(term.coef).max() > LARGE
-        }
-        if large:
-            warn(
-                f"The coefficient of column {', '.join(large)} is "
-                f"{max(large.values()):.1f} per standard deviation: the columns nearly "
-                "separate the classes, and only the penalty keeps the coefficients "
-                "finite. Check whether a column reveals the class, or use a smaller C."
-            )
-
-    def _values(self, X):
-        # Rows as terms, nodes of the tree, and scores; None if the score was dropped.
-        check_is_fitted(self)
-        if self._columns is None:
-            self._schema.predict(X, type(self).__name__)
-            return None
-        coded = self._schema.predict(X, type(self).__name__).X
-        columns, kept = self._columns
-        terms = columns.transform(coded.tocsr() if issparse(coded) else coded)[:, kept]
-        nodes = self.tree_.apply(X)
-        values = terms @ self.coef_.T + self._constants[nodes] + self.intercept_
-        return terms, nodes, values
-
+    @reads
     def decision_function(self, X: TableLike) -> Floats:
         """Score of each row: the log odds for two classes.
 
@@ -567,14 +422,14 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         -------
         ndarray of shape (n_samples,), or (n_samples, n_classes) for more classes
         """
-        scored = self._values(X)
-        if scored is None:
-            proba = np.log(np.maximum(self.tree_.predict_proba(X), 1e-300))
-            if proba.shape[1] == 2:
-                return proba[:, 1] - proba[:, 0]
-            return proba
-        return scored[2][:, 0] if len(self.classes_) == 2 else scored[2]
+        rows = self._rows(X)
+        if self._model.has_score:
+            values = self._model.values(*rows)[2]
+            return values[:, 0] if values.shape[1] == 1 else values
+        proba = np.log(np.maximum(self._model.proba(*rows), 1e-300))
+        return proba[:, 1] - proba[:, 0] if proba.shape[1] == 2 else proba
 
+    @reads
     def predict_proba(self, X: TableLike) -> Floats:
         """Class probabilities of each row.
 
@@ -587,26 +442,10 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        scored = self._values(X)
-        if scored is None:
-            return self.tree_.predict_proba(X)
-        return probabilities(scored[2], len(self.classes_))
+        rows = self._rows(X)
+        return self._model.proba(*rows)
 
-    def predict(self, X: TableLike) -> NDArray[Any]:
-        """Predict the most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in any format that `fit` accepts.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_.take(best)
-
+    @reads
     def apply(self, X: TableLike) -> Indices:
         """Index of the leaf of each row; after merging, of the node that replaces it.
 
@@ -619,10 +458,10 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         -------
         ndarray of shape (n_samples,), intp
         """
-        check_is_fitted(self)
         nodes = self.tree_.apply(X)
-        return nodes if self._columns is None else self._part[nodes]
+        return self._model.replacement[nodes] if self._model.has_score else nodes
 
+    @reads
     def explain(self, X: TableLike) -> list[dict[str, Any]]:
         """Add up the score of each row.
 
@@ -646,65 +485,38 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
         ValueError
             If the linear score was dropped; use `tree_.explain` then.
         """
-        scored = self._values(X)
-        if scored is None:
+        rows = self._rows(X)
+        if not self._model.has_score:
             raise ValueError(
                 "The linear score was dropped, because it did not lower the "
                 "cross-validated log loss. Use explain of tree_."
             )
-        terms, nodes, values = scored
+        terms, nodes, values = self._model.values(*rows)
         terms = terms.toarray() if issparse(terms) else terms
         proba = probabilities(values, len(self.classes_))
         columns = [term.column for term in self.terms_]
+        coef, replacement = self.coef_, self._model.replacement
         records = []
         for i in range(len(nodes)):
             best = int(proba[i].argmax())
             k = 0 if len(self.classes_) == 2 else best
             sums: dict[Any, float] = {}
-            for name, value in zip(columns, terms[i] * self.coef_[k], strict=True):
+            for name, value in zip(columns, terms[i] * coef[k], strict=True):
                 sums[name] = sums.get(name, 0.0) + float(value)
             records.append(
                 {
                     "base": float(self.intercept_[k]),
                     "columns": sorted(sums.items(), key=lambda item: -abs(item[1])),
                     "leaf": (
-                        int(self._part[nodes[i]]),
-                        float(self._constants[nodes[i], k]),
+                        int(replacement[nodes[i]]),
+                        float(self._model.constants[nodes[i], k]),
                     ),
                     "score": float(values[i, k]),
-                    "class": _to_python(self.classes_[best]),
+                    "class": self.classes_[best : best + 1].tolist()[0],
                     "probability": float(proba[i, best]),
                 }
             )
         return records
-
-    # What `skconftree.tree` needs to print the model and to write it as rules.
-
-    def _has_score(self):
-        check_is_fitted(self)
-        return self._columns is not None
-
-    def _score_lines(self, class_names, decimals, width):
-        names = list(map(term_name, self.terms_))
-        return score_lines(self, names, class_names, decimals, width)
-
-    def _leaf_notes(self, decimals):
-        return {leaf.node: leaf_note(leaf, decimals) for leaf in self.leaves_}
-
-    def _leaf_ends(self):
-        return {leaf.node for leaf in self.leaves_}
-
-    def _leaf_constants(self):
-        return self._constants[:, 0].tolist()
-
-    def _written_python(self, keys, name, leaf_function):
-        return python_program(self, keys, name, leaf_function)
-
-    def _category_of(self, term):
-        return _category(self._schema, term.column, term.category)
-
-    def _written_sql(self, columns, leaf_expression, literal):
-        return sql_expression(self, columns, leaf_expression, literal)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -714,109 +526,105 @@ class PartiallyLinearTreeClassifier(DocLinkMixin, ClassifierMixin, BaseEstimator
 
 
 class _Table(NamedTuple):
-    # Training rows: as passed, coded, and their labels and weights.
+    # Training rows: as they were passed, coded, and their labels and weights.
     X: Any
     coded: Any
     labels: np.ndarray
-    codes: np.ndarray
+    y: np.ndarray
     sample_weight: Any
     weight: np.ndarray
-    classes: np.ndarray
+    schema: Schema
+    classes: Classes
+
+    def at(self, rows):
+        """Some of the rows."""
+        return self._replace(
+            X=_safe_indexing(self.X, rows),
+            coded=self.coded[rows],
+            labels=self.labels[rows],
+            y=self.y[rows],
+            sample_weight=None
+            if self.sample_weight is None
+            else self.sample_weight[rows],
+            weight=self.weight[rows],
+        )
 
 
-class _TreeLeaves:
-    """The leaves of a fitted tree, or the inner nodes that replace merged ones.
-
-    `nodes` are these leaves, `index` is the index in `nodes` of each node of the tree
-    or of its replacement, -1 for other inner nodes, and `leaves` those of the rows.
-    """
-
-    def __init__(self, tree, nodes_of_rows, weight, ends=None):
-        self.tree, self.nodes_of_rows, self.weight = tree, nodes_of_rows, weight
-        parent = np.asarray(tree.parent)
-        # a child has a larger index than its parent
-        is_inner = np.zeros(tree.node_count, dtype=bool)
-        is_inner[parent[1:]] = True
-        self.end = np.arange(tree.node_count)  # replacement of each node
-        if ends is not None:
-            is_inner[ends] = False
-            for node in range(1, tree.node_count):
-                above = self.end[parent[node]]
-                if above != parent[node] or not is_inner[parent[node]]:
-                    self.end[node] = above
-        reached = np.zeros(tree.node_count, dtype=bool)
-        # rows with a category that no branch takes stay at an inner node
-        reached[self.end[nodes_of_rows]] = True
-        is_end = (self.end == np.arange(tree.node_count)) & (~is_inner | reached)
-        self.nodes = np.flatnonzero(is_end)
-        self.index = np.full(tree.node_count, -1)
-        self.index[self.nodes] = np.arange(len(self.nodes))
-        self.index = self.index[self.end]
-        self.leaves = self.index[nodes_of_rows]
-        self.parent, self.is_inner = parent, is_inner
-
-    def families(self):
-        """Map each inner node whose children are all leaves to their indices."""
-        children: dict[int, list[int]] = {}
-        for node in range(1, self.tree.node_count):
-            if self.end[node] == node:
-                children.setdefault(int(self.parent[node]), []).append(node)
-        return {
-            parent: self.index[nodes].tolist()
-            for parent, nodes in children.items()
-            if not self.is_inner[nodes].any() and self.index[parent] < 0
-        }
-
-    def merged(self, parents):
-        """The same tree with the leaves below some nodes merged."""
-        ends = [*np.flatnonzero(~self.is_inner), *parents]
-        return _TreeLeaves(self.tree, self.nodes_of_rows, self.weight, ends)
-
-    def constants(self, leaf_coef):
-        """Constant of each node: of a leaf, or the weighted mean of those below."""
-        n = self.tree.node_count
-        weight = np.zeros(n)
-        total = np.zeros((n, len(leaf_coef)))
-        own = np.bincount(self.leaves, self.weight, len(self.nodes))
-        weight[self.nodes] = own
-        total[self.nodes] = leaf_coef.T * own[:, None]
-        for node in range(n - 1, 0, -1):
-            if self.end[node] == node:
-                weight[self.parent[node]] += weight[node]
-                total[self.parent[node]] += total[node]
-        constants = total / np.maximum(weight, 1e-300)[:, None]
-        ends = self.index >= 0
-        constants[ends] = leaf_coef.T[self.index[ends]]
-        return constants
-
-    def replacements(self):
-        """Replacement of each node, an array for prediction."""
-        return self.end
+def _folds(table, random_state):
+    # Fold of each row, stratified. Copies of a row are in one fold, so that weights are
+    # equivalent to copies.
+    groups = ContentOrder(*hash_rows(table.coded, table.y.astype(np.uint16)))
+    first = groups.row_indices[groups.starts]
+    order = random_state.permutation(len(first))
+    order = order[np.argsort(table.y[first[order]], kind="stable")]
+    fold_of_group = np.empty(len(first), dtype=np.intp)
+    fold_of_group[order] = np.arange(len(first)) % N_FOLDS
+    return fold_of_group[groups.group_of_rows()]
 
 
-def _single(values):
-    # The entry of the only row of a score, as a float if it is one.
-    if len(values) > 1:
-        return values
-    value = values[0]
-    return float(value) if np.ndim(value) == 0 else tuple(map(float, value))
+def _find_equal_leaves(leaves, curvature):
+    # Parents of sibling leaves whose constants do not differ beyond the linear score.
+    families = leaves.families()
+    merged = []
+    for parent, children in families.items():
+        contrasts = np.zeros((len(children) - 1, curvature.size))
+        contrasts[:, curvature.q + children[0]] = 1.0
+        at = curvature.q + np.array(children[1:])
+        contrasts[np.arange(len(children) - 1), at] = -1.0
+        _, log_p = curvature.test(contrasts)
+        if np.exp(log_p) * len(families) > MAX_BY_CHANCE:
+            merged.append(parent)
+    return merged
 
 
-def _to_python(value):
-    return value.item() if isinstance(value, np.generic) else value
+def _centering(rows, columns):
+    # The matrix that subtracts the weighted mean from the coefficients of each nominal
+    # column, and from the constants of the leaves; and the weight of each leaf.
+    q, column = rows.terms.shape[1], columns.column
+    weights = np.bincount(rows.leaves, rows.weight, rows.n_leaves)
+    share = rows.weight / weights.sum()
+    size = q + rows.n_leaves + 1
+    if size > MAX_TERMS + 1:
+        return None, weights
+    center = np.eye(size)
+    blocks = [(q + np.arange(rows.n_leaves), weights / weights.sum())]
+    for j in np.intersect1d(column, columns.nominal):
+        at = np.flatnonzero(column == j)
+        blocks.append((at, share @ rows.terms[:, at]))
+    for at, part in blocks:
+        center[np.ix_(at, at)] -= part / max(part.sum(), 1e-300)
+        center[-1, at] += part
+    return center, weights
 
 
-def _adjusted(log_p, n):
-    return (
-        float(min(1.0, n * np.exp(log_p)))
-        if np.isfinite(log_p)
-        else float(np.exp(log_p))
-    )
+def _test(curvature, center, rows, columns, n_features):
+    # Standard errors, and adjusted p-values of the terms and of the leaves.
+    n_leaves, column = rows.n_leaves, columns.column
+    q = len(column)
+    n_score = 1 if rows.n_classes == 2 else rows.n_classes
+    p_of_terms, p_of_leaves = np.full(q, np.nan), np.full(n_leaves, np.nan)
+    if curvature is None:
+        return np.full((n_score, q + n_leaves), np.nan), p_of_terms, p_of_leaves
+    errors = np.sqrt(np.maximum(curvature.variances(center[:-1]), 0.0))
+    n_tests = n_leaves + len(set(column.tolist()))
+    if len(rows.y) * n_score * (q + 1.0) * n_tests > MAX_WORK:
+        return errors, p_of_terms, p_of_leaves
+    for j in set(column.tolist()):
+        at = np.flatnonzero(column == j)
+        p_of_terms[at] = n_features * np.exp(curvature.test(center[at])[1])
+    if n_leaves > 1:
+        for k in range(n_leaves):
+            p_of_leaves[k] = n_leaves * np.exp(curvature.test(center[[q + k]])[1])
+    return errors, np.minimum(p_of_terms, 1.0), np.minimum(p_of_leaves, 1.0)
 
 
-def _category(schema, column, code):
-    # None is the category of missing values.
-    names = schema.categories[column]
-    if np.isnan(code) or not 0 <= int(code) < len(names):
-        return None
-    return _to_python(names[int(code)])
+def _warn_of_separation(terms):
+    sizes = {repr(term.column): np.abs(term.coef).max() for term in terms}
+    large = {column: size for column, size in sizes.items() if size > LARGE}
+    if large:
+        warn(
+            f"The coefficient of column {', '.join(large)} is "
+            f"{max(large.values()):.1f} per standard deviation: the columns nearly "
+            "separate the classes, and only the penalty keeps the coefficients "
+            "finite. Check whether a column reveals the class, or use a smaller C."
+        )

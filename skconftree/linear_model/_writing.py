@@ -47,22 +47,21 @@ def {name}(row):
 '''
 
 
-def score_lines(model, names, class_names, decimals, width):
+def score_lines(model, class_names, decimals, width):
     """Describe the linear score in lines: its terms, coefficients and odds ratios."""
-    terms, labels = model.terms_, list(map(str, class_names))
+    labels = list(map(str, class_names))
     losses = "cross-validated log loss {:.3f}, of the tree alone {:.3f}".format(
-        *model.cv_log_loss_[::-1]
+        *model.cv_log_loss[::-1]
     )
     if len(labels) == 2:
         what = f"log odds of class {labels[1]}"
-        base = f"{float(model.intercept_[0]):+.{decimals}g}"
+        base = f"{float(model.score.intercept[0]):+.{decimals}g}"
     else:
         what = "score of a class, relative to the mean of the classes"
-        base = ", ".join(f"{value:+.{decimals}g}" for value in model.intercept_)
+        base = ", ".join(f"{value:+.{decimals}g}" for value in model.score.intercept)
     lines = [f"{what} = base {base} + terms + constant of the leaf", losses, ""]
     table = [_titles(labels)]
-    for term, name in zip(terms, names, strict=True):
-        table.append([name, *_cells(term, decimals)])
+    table += [[term_name(term), *_cells(term, decimals)] for term in model.terms]
     lines += _align(table, width)
     return [*lines, ""]
 
@@ -123,26 +122,22 @@ class ScoreParts:
     """The terms of a score grouped by kind, for programs in other languages."""
 
     def __init__(self, model, keys):
-        columns, kept = model._columns
-        coefs = dict(zip(kept.tolist(), model.coef_.T.tolist(), strict=True))
+        columns, coefs = model.columns, model.score.coef.T.tolist()
         fill = dict(zip(columns.numeric.tolist(), columns.fill.tolist(), strict=False))
         self.numbers, self.missing, self.categories = [], [], {}
-        zero, nominal = [0.0] * len(model.intercept_), set(columns.nominal.tolist())
-        for k, term in zip(kept.tolist(), model.terms_, strict=True):
-            source = columns.terms[k]
-            key = keys[source.column]
-            if source.column in nominal:
-                known, others = self.categories.setdefault(key, ({}, list(zero)))
-                if source.category == "infrequent":
-                    others[:] = coefs[k]
+        for term, coef in zip(columns.terms, coefs, strict=True):
+            key = keys[term.column]
+            if term.column in columns.nominal:
+                known, others = self.categories.setdefault(key, ({}, [0.0] * len(coef)))
+                if term.category == "infrequent":
+                    others[:] = coef
                 else:
-                    known[model._category_of(source)] = coefs[k]
-            elif source.category is None:
-                missing = fill[source.column]
-                number = (key, term.mean, term.scale, missing, coefs[k])
+                    known[model.category(term)] = coef
+            elif term.category is None:
+                number = (key, term.mean, term.scale, fill[term.column], coef)
                 self.numbers.append(number)
             else:
-                self.missing.append((key, term.mean, term.scale, coefs[k]))
+                self.missing.append((key, term.mean, term.scale, coef))
 
 
 def python_program(model, keys, name, leaf_function):
@@ -152,9 +147,9 @@ def python_program(model, keys, name, leaf_function):
         numbers="".join(f"    {item!r},\n" for item in parts.numbers),
         missing="".join(f"    {item!r},\n" for item in parts.missing),
         categories="".join(f"    {k!r}: {v!r},\n" for k, v in parts.categories.items()),
-        intercept=model.intercept_.tolist(),
-        leaves=model._constants.tolist(),
-        classes=model.classes_.tolist(),
+        intercept=model.score.intercept.tolist(),
+        leaves=model.constants.tolist(),
+        classes=model.classes.names.tolist(),
         name=name,
         leaf_function=leaf_function,
     )
@@ -165,13 +160,13 @@ def sql_expression(model, columns, leaf_expression, literal):
 
     `columns` are quoted names, and `literal` quotes a category.
     """
-    if len(model.classes_) > 2:
+    if len(model.classes) > 2:
         raise ValueError(
             "SQL can be written for two classes only. The model has "
-            f"{len(model.classes_)}; use language='python'."
+            f"{len(model.classes)}; use language='python'."
         )
     parts = ScoreParts(model, columns)
-    terms = [repr(float(model.intercept_[0]))]
+    terms = [repr(float(model.score.intercept[0]))]
     for column, mean, scale, fill, (coef,) in parts.numbers:
         terms.append(
             f"{coef!r} * (COALESCE({column}, {fill!r}) - {mean!r}) / {scale!r}"

@@ -132,12 +132,12 @@ def test_covariance_is_the_inverse_of_the_hessian(n_classes):
 def test_p_values_are_those_of_likelihood_ratio_tests(fitted):
     """Of a column: by a fit without it."""
     model, X, y = fitted
-    columns, kept = model._columns
+    columns = model._model.columns
     codes = (y == "yes").astype(np.intp)
-    terms = columns.transform(model._schema.predict(X, "").X)[:, kept]
+    terms = columns.transform(model._model.schema.predict(X, "").X)
     leaves = np.searchsorted(np.unique(model.apply(X)), model.apply(X))
     rows = Rows(terms, leaves, codes, np.ones(len(y)), leaves.max() + 1, 2)
-    without = columns.column[kept] != 1  # income
+    without = columns.column != 1  # income
     full, restricted = (
         Curvature(fit_score(one, 1.0), one, 1.0).minimum
         for one in (rows, rows.with_terms(without))

@@ -53,13 +53,13 @@ def check_tree(estimator):
 def split_score(estimator):
     """Separate an estimator into its linear score, or None, and its tree.
 
-    A partially linear tree has `tree_`, the tree, and `_has_score()`; if that is true,
-    `_score_lines` and `_leaf_notes` describe the score and the constants of leaves, and
-    `_written_python` and `_written_sql` write them as programs.
+    A partially linear tree has `tree_`, the tree, and a model with `has_score`. If that
+    is true, the model describes and writes its score, and the constants of leaves.
     """
-    if not hasattr(estimator, "_has_score"):
+    model = getattr(estimator, "_model", None)
+    if not hasattr(model, "has_score"):
         return None, estimator
-    return estimator if estimator._has_score() else None, estimator.tree_
+    return model if model.has_score else None, estimator.tree_
 
 
 def _remedy(estimator):

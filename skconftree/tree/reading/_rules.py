@@ -124,30 +124,26 @@ def export_rules(
         )
     named = feature_names is not None or hasattr(estimator, "feature_names_in_")
     table = read_nodes(estimator, feature_names=feature_names)
+    if score is None and language == "sql":
+        return _Sql().write(table)
     if score is None:
-        return (
-            _Sql().write(table)
-            if language == "sql"
-            else _Python(name, named).write(table)
-        )
-    names = estimator.n_features_in_ if feature_names is None else feature_names
-    names = (
-        getattr(estimator, "feature_names_in_", names)
-        if feature_names is None
-        else names
-    )
-    names = [f"x{j}" for j in range(names)] if isinstance(names, int) else list(names)
-    ends = score._leaf_ends()
+        return _Python(name, named).write(table)
+    names = feature_names
+    if names is None:
+        names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{j}" for j in range(estimator.n_features_in_)]
+    ends = set(score.nodes.tolist())
     if language == "sql":
-        labels = score._leaf_constants()
+        labels = score.constants[:, 0].tolist()
         table = [_ending(row, ends, labels[row.node]) for row in table]
         columns = [_quoted(str(name), '"', "column") for name in names]
         literal = partial(_sql_value, what="category")
-        return score._written_sql(columns, _Sql().write(table), literal)
+        return score.sql_expression(columns, _Sql().write(table), literal)
     table = [_ending(row, ends, row.node) for row in table]
     keys = list(map(str, names)) if named else list(range(len(names)))
     leaf_function = _Python(f"{name}_leaf", named).write(table)
-    return score._written_python(keys, name, leaf_function)
+    return score.python_program(keys, name, leaf_function)
 
 
 def _ending(row, ends, label):

@@ -205,8 +205,8 @@ def export_text(
         class_names = estimator.classes_
     head, notes = [], {}
     if score is not None:
-        head = score._score_lines(class_names, decimals, max_width)
-        notes, fold_weak = score._leaf_notes(decimals), False
+        head = score.score_lines(class_names, decimals, max_width)
+        notes, fold_weak = score.leaf_notes(decimals), False
     marks = read_marks(estimator, audit)
     rows = read_nodes(
         estimator,
