@@ -499,7 +499,6 @@ def _run_stream(options, progress, scratch=None):
             "the classes of standard input are known when it ends; with --classes "
             "A,B,... its rows are learned as they arrive"
         )
-    progress.update(f"reading columns and classes of {options.data}")
     with contextlib.ExitStack() as stack:
         if is_live:
             if sys.stdin is None:
@@ -508,6 +507,7 @@ def _run_stream(options, progress, scratch=None):
             options.source = LiveInput(
                 sys.stdin.buffer, lambda: stop.signal is not None
             )
+        progress.update(f"reading columns and classes of {options.data}")
         try:
             stream = stack.enter_context(open_selected(options, options.skip_missing))
         except UserError:

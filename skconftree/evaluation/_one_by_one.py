@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import struct
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from numbers import Real
 from operator import itemgetter
@@ -232,16 +232,21 @@ class OneByOne(Lockable):
             If a value does not fit its column, or the label is not in the given
             `classes`. The row is then not learned.
         """
+        if not isinstance(x, dict) and not isinstance(x, Mapping):
+            raise _not_a_row(x)
         if not self._fitted:
             self._begin(x, y, w)
-            return
-        if self._adds_columns and not x.keys() <= self._known:
-            self._add_columns(x)
+        elif (self._adds_classes and y not in self._labels) or (
+            self._adds_columns and not x.keys() <= self._known
+        ):
+            with self._extended(x, y):
+                self._learn(x, y, w)
+        else:
+            self._learn(x, y, w)
+
+    def _learn(self, x, y, w):
         self._n_drifts_before = self._count_drifts()
         label = self._labels.get(y)
-        if label is None and self._adds_classes:
-            self._add_class(x, y)
-            label = self._labels[y]
         if label is None:
             label = exact_labels([y])  # a list; the model raises the error or learns it
         if w == 1.0:
@@ -403,13 +408,10 @@ class OneByOne(Lockable):
         stops = sorted(stops)
         for start, stop in pairwise(stops):
             (x,) = X[start : start + 1].to_dict("records")
-            if self._adds_columns:
-                self._add_columns(x)
-            if self._adds_classes and labels[start] not in self._labels:
-                self._add_class(x, labels[start])
-            self._n_drifts_before = self._count_drifts()
-            table = self._table(X[start:stop])
-            self.model.partial_fit(table, labels[start:stop])
+            with self._extended(x, labels[start]):
+                self._n_drifts_before = self._count_drifts()
+                table = self._table(X[start:stop])
+                self.model.partial_fit(table, labels[start:stop])
 
     def _table(self, X):
         # Convert a pandas frame as dictionaries are converted; the columns are known.
@@ -428,13 +430,26 @@ class OneByOne(Lockable):
             self._warned = True
             warn_about_keys(unknown, " Declare them in `columns` to use them.")
 
-    def _add_class(self, x, y):
-        self._call(self.model.predict, x)  # an invalid row adds no class
-        self.model._extend(labels=[y])
-        self._classes = self.model.classes_
-        self._prepare()
+    @contextmanager
+    def _extended(self, x, y):
+        # Add the columns and the class of a row, unless it cannot be learned.
+        before, n_rows = dict(vars(self)), self.n_rows_seen_
+        with ExitStack() as undo:
+            try:
+                if self._adds_columns:
+                    self._add_columns(x, undo)
+                if self._adds_classes and y not in self._labels:
+                    undo.callback(self.model._extend(labels=[y]))
+                    self._classes = self.model.classes_
+                    self._prepare()
+                yield
+            except BaseException:
+                if self.n_rows_seen_ == n_rows:
+                    vars(self).update(before)
+                raise
+            undo.pop_all()
 
-    def _add_columns(self, x):
+    def _add_columns(self, x, undo):
         # Those of keys that have a value.
         new = {name: x[name] for name in sorted(x.keys() - self._known, key=str)}
         new = {name: value for name, value in new.items() if not is_missing(value)}
@@ -445,11 +460,10 @@ class OneByOne(Lockable):
         kinds = {name: isinstance(value, str) for name, value in new.items()}
         for name, value in new.items():
             kinds[name] or number(value, name)  # raises an error if it is invalid
-        self._call(self.model.predict, x)
         try:
             if self._n_late + len(new) > MAX_LATE_COLUMNS:
                 raise ValueError(f"{MAX_LATE_COLUMNS} columns have been added")
-            self.model._extend(columns=list(kinds.items()))
+            undo.callback(self.model._extend(columns=list(kinds.items())))
         except ValueError as error:
             self._adds_columns, self._warned = False, True
             warn_about_keys(new, f" The reason: {error}.")
@@ -467,8 +481,6 @@ class OneByOne(Lockable):
 
     def _begin(self, x, y, w):
         # Learn the waiting rows at once, when their columns are known.
-        if not isinstance(x, Mapping):
-            raise _not_a_row(x)
         if y not in self._labels and not self._adds_classes:
             raise ValueError(
                 f"y must be one of the classes {list(self._labels)}. Got {y!r}."

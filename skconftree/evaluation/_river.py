@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.utils import check_consistent_length
 
 from ..utils._types import Estimator
 from ._one_by_one import OneByOne
@@ -160,7 +161,8 @@ class RiverClassifier:
         w : float, default=1.0
             Weight of the row.
         """
-        if self.columns_ is None:  # so that the order of keys does not matter
+        # so that the order of keys does not matter
+        if not self._stream._fitted and isinstance(x, Mapping):
             x = {name: x[name] for name in sorted(x, key=str)}
         self._stream.learn_one(x, y, w=w)
 
@@ -174,6 +176,7 @@ class RiverClassifier:
         y : pandas.Series
             Labels.
         """
+        check_consistent_length(X, y)
         labels, n = list(y), 0
         if self.columns_ is None:  # the first rows determine the columns
             for x in X.to_dict("records"):
@@ -231,7 +234,7 @@ class RiverClassifier:
             None before a row was learned.
         """
         labels = np.full(len(X), None)
-        if self.columns_ is not None:
+        if self.columns_ is not None and len(X):
             labels[:] = self._stream.model.predict(self._stream._table(X)).tolist()
         return X.iloc[:, :0].assign(label=labels)["label"].rename(None)
 
@@ -251,8 +254,10 @@ class RiverClassifier:
         empty = X.iloc[:, :0]
         if self.columns_ is None:
             return empty
-        proba = self._stream.model.predict_proba(self._stream._table(X))
-        columns = zip(self._stream.model.classes_.tolist(), proba.T, strict=True)
+        model, proba = self._stream.model, np.zeros((0, len(self.classes_)))
+        if len(X):
+            proba = model.predict_proba(self._stream._table(X))
+        columns = zip(model.classes_.tolist(), proba.T, strict=True)
         return type(X)(dict(columns), index=X.index)
 
     def explain_one(self, x: dict[Any, Any]) -> list[dict[str, Any]]:

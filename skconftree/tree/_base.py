@@ -5,6 +5,8 @@ A bound is the split rule of a tree, see `skconftree.bounds`.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -19,12 +21,13 @@ from .._compat import (
     InvalidParameterError,
     _fit_context,
     _safe_indexing,
+    check_row_weights,
     validate_parameters,
 )
 from ..bounds._registry import BOUNDS
 from ..tables._growth_data import resolve_class_weight
-from ..tables._labels import exact_labels, unique_classes
-from ..tables._schema import as_dense
+from ..tables._labels import exact_labels, read_labels, unique_classes
+from ..tables._schema import Schema, as_dense
 from ..tables._sparse import blocks
 from ..utils._fitted import ModelClassifier, fitted
 from ..utils._lock import learns, names_class, reads
@@ -139,29 +142,38 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
             return [
                 (learn(X, y, classes, weight, X_pool), self.classes_)
             ]  # or an error
+        weight = None if weight is None else check_row_weights(weight, labels)
         if self._model is not None:
             new = () if classes is None else unique_classes(classes)
-            self._add_unknown(new)
-            known, classes = set(self.classes_.tolist()), None
+            known, classes = {*self.classes_.tolist(), *new}, None
         else:
-            classes = labels[:1] if classes is None else classes
+            new, classes = (), labels[:1] if classes is None else classes
             known = set(unique_classes(classes).tolist())
         starts = [0]
         for i, label in enumerate(labels.tolist()):
             if label not in known:
                 known.add(label)
                 starts += [i] if i else []
+        if len(starts) > 1:  # all rows are checked before the first run is learned
+            caller, model = type(self).__name__, self._model
+            if model is None:
+                rows = Schema.first(X, caller, self.categorical_features)
+            else:
+                rows = model.schema.more(X, caller)
+            read_labels(labels, rows.X, caller)
         results = []
-        for start, stop in pairwise([*starts, len(labels)]):
-            rows = slice(start, stop)
-            part = X if stop - start == len(labels) else _safe_indexing(X, rows)
-            if self._model is not None:
-                self._rows(part)  # invalid rows add no class
-                self._add_unknown(labels[start : start + 1])
-            some = None if weight is None else weight[rows]
-            result = learn(part, labels[rows], classes, some, X_pool)
-            results.append((result, self.classes_))
-            classes = X_pool = None
+        with ExitStack() as undo:  # invalid rows add no class
+            self._add_unknown(new, undo)
+            for start, stop in pairwise([*starts, len(labels)]):
+                rows = slice(start, stop)
+                part = X if stop - start == len(labels) else _safe_indexing(X, rows)
+                if self._model is not None:
+                    self._add_unknown(labels[start : start + 1], undo)
+                some = None if weight is None else weight[rows]
+                result = learn(part, labels[rows], classes, some, X_pool)
+                undo.pop_all()
+                results.append((result, self.classes_))
+                classes = X_pool = None
         return results
 
     def _open_world(self, new_classes):
@@ -172,16 +184,21 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
             )
         return new_classes == "add"
 
-    def _add_unknown(self, labels):
+    def _add_unknown(self, labels, undo):
+        # Add classes; an error in the context of `undo` removes them.
         unknown = np.setdiff1d(labels, self.classes_) if len(labels) else ()
         if len(unknown):
-            self._extend(unknown)
+            undo.callback(self._extend(unknown))
 
     def _extend(self, labels=(), columns=()):
         # Add classes that have no rows yet, and columns that were missing before: pairs
-        # of a name and whether it is nominal.
-        while not self._exchange(*self._resized(labels, columns)):
-            pass
+        # of a name and whether it is nominal. Return a function that undoes this, if
+        # no row has been learned since.
+        is_done = False
+        while not is_done:
+            model, n_rows, resized = self._resized(labels, columns)
+            is_done = self._exchange(model, n_rows, resized)
+        return partial(self._exchange, resized, n_rows, model)
 
     def _resized(self, labels, columns):
         # The model, its number of rows, and the model that may replace it.

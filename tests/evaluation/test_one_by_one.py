@@ -546,18 +546,23 @@ def test_labels_and_keys_that_come_late_are_learned():
     assert one.model.get_n_leaves() == want.get_n_leaves() > 5
 
 
+@pytest.mark.filterwarnings("ignore:Keys that do not occur in the first rows become")
 def test_an_invalid_row_adds_nothing():
     one = OneByOne(tree())
     one.learn_one({"a": 1.0}, "x")
     before = pickle.dumps(one)
-    for x, label, message in [
-        ({"a": "one"}, "y", "'a' is numeric"),
-        ({"a": 1.0, "b": [1]}, "x", "'b' is numeric"),
-        ({"a": "one", "b": 1.0}, "x", "'a' is numeric"),
-        ({"a": 1.0}, 7, "another type than the classes before, such as 'x'"),
+    for x, label, w, message in [
+        ({"a": "one"}, "y", 1.0, "'a' is numeric"),
+        ({"a": 1.0, "b": [1]}, "x", 1.0, "'b' is numeric"),
+        ({"a": "one", "b": 1.0}, "x", 1.0, "'a' is numeric"),
+        ({"a": 1.0}, 7, 1.0, "another type than the classes before, such as 'x'"),
+        ({"a": 1.0, "b": 1.0}, 7, 1.0, "another type than the classes before"),
+        ({"a": 1.0, "b": np.inf}, "x", 1.0, "Column 'b' holds such a value"),
+        ({"a": 1.0, "b": 1.0}, "y", np.nan, "sample_weight contains NaN"),
+        ([("a", 1.0)], "x", 1.0, "x must be a dict .* Got list"),
     ]:
-        with pytest.raises(ValueError, match=message):
-            one.learn_one(x, label)
+        with pytest.raises((ValueError, TypeError), match=message):
+            one.learn_one(x, label, w=w)
         assert pickle.dumps(one) == before
 
 

@@ -104,7 +104,19 @@ def test_a_failed_call_leaves_no_label_behind():
     frame = pd.DataFrame({"a": [1.0, "x"]})
     with pytest.raises(ValueError, match="'a' is numeric. Got 'x'"):
         model.learn_many(frame, pd.Series(["new", "newer"]))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples: .2, 1"):
+        model.learn_many(FRAME[:2], pd.Series(["yes"]))
+    with pytest.raises(TypeError, match="x must be a dict .* Got list"):
+        RiverClassifier(tree()).learn_one([1.0], "yes")
     assert pickle.dumps(model) == before
+
+
+def test_no_rows_have_no_predictions():
+    model = taught(RiverClassifier(tree()), 50)
+    assert model.predict_many(FRAME[:0]).tolist() == []
+    assert model.predict_proba_many(FRAME[:0]).columns.tolist() == ["no", "yes"]
+    model.learn_many(FRAME[:0], pd.Series([], dtype=object))
+    assert model.n_rows_seen_ == 50
 
 
 def test_it_works_in_the_tools_of_river():

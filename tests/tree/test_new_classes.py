@@ -90,7 +90,30 @@ def test_an_error_adds_no_class(name):
         (X[:1, :2], 7, {"new_classes": "add"}, "2 features"),
         (X[:2], 7, {"new_classes": "add"}, "inconsistent|1 and 2|2 and 1|length"),
         (X[:1], "x", {"new_classes": "add"}, "another type than the classes before"),
+        (X[:1, :2], 2, {"new_classes": "add", "classes": [7]}, "2 features"),
+        (X[:1], 7, {"new_classes": "add", "sample_weight": [1e-300]}, "0 or at least"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.partial_fit(rows, [label], **given)
         assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_all_rows_are_checked_before_the_first_is_learned(name):
+    model, invalid, labels = MAKE[name](), X.copy(), Y.astype(float)
+    invalid[-1, 0], labels[-1] = np.inf, np.nan
+    for rows, y in [(invalid, Y), (X, labels)]:
+        with pytest.raises(ValueError, match="infinity|NaN"):
+            model.partial_fit(rows, y, new_classes="add")
+        assert not hasattr(model, "classes_")
+    for weight, message in [
+        (np.ones(N - 1), r"sample_weight.shape == \(1199,\), expected \(1200,\)"),
+        (np.ones(N + 1), r"sample_weight.shape == \(1201,\), expected \(1200,\)"),
+        (np.r_[np.ones(N - 1), -1.0], "Negative values"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(X, Y, sample_weight=weight, new_classes="add")
+        assert not hasattr(model, "classes_")
+    model.partial_fit(X, Y, sample_weight=2.0, new_classes="add")
+    want = MAKE[name]().partial_fit(X, Y, None, np.full(N, 2.0), new_classes="add")
+    assert pickle.dumps(model) == pickle.dumps(want)
