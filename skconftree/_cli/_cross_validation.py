@@ -1,6 +1,7 @@
 """Cross-validation of a confidence tree and its baselines."""
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -19,6 +20,17 @@ INNER_FOLDS = 5
 MAX_ALPHAS = 25
 MAX_CLASSES = 12  # in the table of classes
 MAX_NAME_CHARACTERS = 14  # longer class names are shortened
+
+
+class Validated(NamedTuple):
+    """Results of a cross-validation."""
+
+    results: dict  # see `compare`
+    baseline: tuple  # see `majority`
+    classes: dict  # see `class_figures`
+    calibration: list  # see `_report_figures.calibration`
+    unfinished: list[str] = []  # models
+    remarks: list[str] = []  # on the comparison
 
 
 def pruned_cart(X, y, seed):

@@ -3,10 +3,10 @@
 Nodes are the rows of `tree.node_table`, whose documentation describes their fields.
 """
 
-import os
 import textwrap
 import time
 import warnings
+from itertools import islice
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -22,7 +22,6 @@ from ._common import (
     is_missing,
     json_settings,
     make_tree,
-    table_lines,
     tree_lines,
     tree_settings,
     typed_labels,
@@ -33,6 +32,7 @@ from ._common import (
 )
 from ._cross_validation import (
     OUR_MODEL,
+    Validated,
     class_figures,
     classes_table,
     compare,
@@ -54,7 +54,17 @@ from ._readers import (
     listed,
     missing_header_note,
 )
-from ._report import baselines_lines, calibration_sentence, headline, write_report
+from ._report import (
+    MAX_COLUMNS,
+    Fitted,
+    ShownRows,
+    base_name,
+    baselines_lines,
+    calibration_sentence,
+    headline,
+    splits_by_column,
+    write_report,
+)
 from ._report_figures import calibration, check_picture, draw_tree
 from ._sources import files_of, open_stream
 from ._stream import FITTED
@@ -122,6 +132,7 @@ def _run_fit(options, progress):
         draw_tree(options.plot, tree, names)
     baseline = majority(table.y)  # frequency, log loss, class
     nodes = node_table(tree, **names)
+    fitted = Fitted(table.name, len(table.y), tree, names, len(table.nominal), notes)
     # All files are written before printing, because the reader of a pipe may close it.
     at_once = options.report is None and options.json is None
 
@@ -130,11 +141,11 @@ def _run_fit(options, progress):
         classes = class_figures(table.y, predicted)
         progress.clear()
         lines = headline(results, baseline, classes, nodes)
-        say(f"{summary(table)}\n\n{_wrapped(lines)}")
+        say("\n".join([*fitted.lines(), "", _wrapped(lines)]))
 
-    test = None
     if options.test is not None:
         test = _tested(options, table, tree, progress)
+        fitted = fitted._replace(test=test)
     models = make_models(tree, baselines, options.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # shown for the whole table already
@@ -148,79 +159,87 @@ def _run_fit(options, progress):
             show_summary if at_once else None,
         )
     progress.clear()
-    classes = class_figures(table.y, predicted)
-    groups = calibration(confidence, predicted == table.y)
-    comments = remarks(results, unfinished, options, baselines, table.nominal)
-    sentences = [
-        *headline(results, baseline, classes, nodes),
-        *baselines_lines(results),
-    ]
-    if options.report is not None:
-        # a report that is shared must not contain local paths
-        named = table._replace(name=os.path.basename(table.name))
-        content = {
-            "sentences": sentences,
-            "about": summary(named).replace("\n", "; "),
-            "tested": f"{options.folds}-fold cross-validation",
-            "classes": classes,
-            "test": test and {"name": options.test, **test},
-            "calibration": groups,
-            "results": results,
-            "baseline": baseline,
-            "remarks": comments,
-            "notes": notes,
-            "settings": with_feature_names(tree, table.feature_names),
-        }
-        write_report(options.report, table, tree, names, content)
-    if options.json is not None:
-        shown = json_settings(options, settings, baselines=baselines)
-        report = {
-            "version": __version__,
-            "data": {
-                "name": table.name,
-                "rows": len(table.y),
-                "features": table.feature_names,
-                "classes": table.class_names,
-                "notes": notes,
-            },
-            "settings": shown,
-            "cross_validation": results,
-            "tree": {
-                "leaves": int(tree.get_n_leaves()),
-                "text": export_text(tree, **names, fold_weak=False),
-                "nodes": tree_nodes(tree, names),
-            },
-        }
-        report["cross_validation_not_finished"] = unfinished
-        report["majority"] = {
-            "share": baseline[0],
-            "class": baseline[2],
-            "log_loss": baseline[1],
-        }
-        report["classes"] = as_json(classes)
-        if test is not None:
-            report["test"] = as_json(test)
-        write_json(options.json, report)
+    fitted = fitted._replace(
+        validated=Validated(
+            results,
+            baseline,
+            class_figures(table.y, predicted),
+            calibration(confidence, predicted == table.y),
+            unfinished,
+            remarks(results, unfinished, options, baselines, table.nominal),
+        )
+    )
+
+    def all_rows():
+        codes = np.unique(table.y, return_inverse=True)[1]
+        return ShownRows(table.X.T, codes, table.readings, table.dates)
+
+    _write_files(options, fitted, {**settings, "baselines": baselines}, all_rows)
     if options.json != STANDARD:
         if not at_once:
             show_summary(results, predicted)
         compared = baselines_lines(results)
         if compared:
             say(_wrapped(compared))
-        parts = [
-            section("Tree", tree_text(tree, names, options)),
-            *tables(
-                results, baseline, classes, unfinished, options, baselines, comments
-            ),
-            section("Feature importance", importance_table(tree, names)),
-            section("Calibration", calibration_table(groups)),
-        ]
-        if test is not None:
-            parts.append(section_of_test(options.test, test))
-        say("\n" + "\n\n".join(parts))
-        if options.output is not None:
-            say(saved_text(options.output))
+        say("\n" + "\n\n".join(_sections(fitted, options, baselines)))
+        _say_saved(options)
     return 0
+
+
+def _write_files(options, fitted, settings, rows):
+    """Write the files of --report, with `rows()`, and of --json."""
+    tested = fitted.test and {"name": base_name(options.test), **fitted.test}
+    if options.report is not None:
+        write_report(options.report, fitted._replace(test=tested), rows())
+    if options.json is None:
+        return
+    tree, names, found = fitted.tree, fitted.names, fitted.validated
+    report = {
+        "version": __version__,
+        "data": {
+            "name": fitted.name,
+            "rows": fitted.n_rows,
+            "features": names["feature_names"],
+            "classes": names["class_names"],
+            "notes": fitted.notes,
+        },
+        "settings": json_settings(options, settings),
+        "tree": {
+            "leaves": int(tree.get_n_leaves()),
+            "text": export_text(tree, **names, fold_weak=False),
+            "nodes": tree_nodes(tree, names),
+        },
+    }
+    if found is not None:
+        frequency, loss, largest = found.baseline
+        report |= {
+            "cross_validation": found.results,
+            "cross_validation_not_finished": found.unfinished,
+            "majority": {"share": frequency, "class": largest, "log_loss": loss},
+            "classes": as_json(found.classes),
+        }
+    if fitted.test is not None:
+        report["test"] = as_json(fitted.test)
+    write_json(options.json, report)
+
+
+def _sections(fitted, options, baselines):
+    """Yield the sections of the output."""
+    tree, names, found = fitted.tree, fitted.names, fitted.validated
+    yield section("Tree", tree_text(tree, names, options))
+    if found is not None:
+        yield from tables(found, options, baselines)
+        yield section("Feature importance", importance_table(tree, names))
+        yield section("Calibration", calibration_table(found.calibration))
+    if fitted.test is not None:
+        text = f"{tested_sentence(fitted.test)}\n\n{classes_table(fitted.test)}"
+        yield section(f"Test table {options.test}", text)
+
+
+def _say_saved(options):
+    if options.output is not None:
+        path = options.output
+        say(f"\nSaved in {path}. Predict with `skconftree predict {path} DATA`.")
 
 
 def _grow(tree, table, progress):
@@ -289,23 +308,9 @@ def input_table(options, progress):
     return bundled_table()
 
 
-def summary(table):
-    """Describe the table."""
-    n_columns, n_classes = len(table.feature_names), len(table.class_names)
-    lines = table_lines(
-        table.name, len(table.y), n_columns, n_classes, len(table.nominal)
-    )
-    return "\n".join(lines)
-
-
-def saved_text(path):
-    """Return a line about a saved model."""
-    return f"\nSaved in {path}. Predict with `skconftree predict {path} DATA`."
-
-
 def tree_text(tree, names, options):
     """Format the tree, or its upper levels if it is large."""
-    hint = "; --json has all" if options.in_parts else "; --json and --report have all"
+    hint = "; --json and --report have all"
     text = tree_lines(tree, names, verbose=options.verbose, full_tree_hint=hint)
     if options.verbose:
         return f"{with_feature_names(tree, names['feature_names'])}\n\n{text}"
@@ -325,19 +330,19 @@ def section(heading, text):
     return f"{heading}\n{'-' * len(heading)}\n{text}"
 
 
-def tables(results, baseline, classes, unfinished, options, baselines, comments):
+def tables(found, options, baselines):
     """Yield the sections of cross-validation and confusion matrix."""
     searched = " (of pruned CART including the search)"
-    searched = searched if baselines == "all" and not unfinished else ""
+    searched = searched if baselines == "all" and not found.unfinished else ""
     text = [
-        aligned(results_rows(results, baseline)),
+        aligned(results_rows(found.results, found.baseline)),
         "",
         f"Means over {options.folds} folds. SE: standard error of the accuracy, in "
         f"points.\nFit time: CPU time{searched}.",
-        _wrapped(comments),
+        _wrapped(found.remarks),
     ]
     yield section("Cross-validation", "\n".join(text).rstrip())
-    yield section("Confusion matrix", f"{classes_table(classes)}\n\n{HELD_OUT}")
+    yield section("Confusion matrix", f"{classes_table(found.classes)}\n\n{HELD_OUT}")
 
 
 def importance_table(tree, names):
@@ -360,12 +365,6 @@ def calibration_table(groups):
     rows = [("predicted probability", "accuracy", "rows")]
     rows += [(share(proba), share(accuracy), f"{n:,}") for proba, accuracy, n in groups]
     return f"{aligned(rows)}\n\n{_wrapped([calibration_sentence(groups)])}"
-
-
-def section_of_test(name, test):
-    """Format the results on the table of --test."""
-    text = f"{tested_sentence(test)}\n\n{classes_table(test)}"
-    return section(f"Test table {name}", text)
 
 
 def remarks(results, unfinished, options, baselines, nominal):
@@ -423,8 +422,9 @@ def tree_nodes(tree, names):
 # `--in-parts` fits files larger than memory.
 BINS = 255
 # Options that need the table in memory, or another reader of texts.
-UNSUPPORTED_OPTIONS = ("report", "baselines", "numeric", "decimal", "dates")
+UNSUPPORTED_OPTIONS = ("baselines", "numeric", "decimal", "dates")
 PROGRESS_SECONDS = 1.0  # minimal time between two reports
+MAX_DRAWN = 100_000  # rows whose values a report shows
 
 
 def _run_in_parts(options, progress):
@@ -439,9 +439,9 @@ def _run_in_parts(options, progress):
     check_files(options, saves_model=True)
     check_picture(options.plot, of_tree=True)
     settings = {"max_bins": BINS} | tree_settings(options)
-    features, notes = _columns_in_parts(options)
+    features, texts, n_rows, notes = _columns_in_parts(options)
     tree = make_tree(settings)
-    notes += _grow_in_parts(tree, options, features, progress)
+    notes += _grow_in_parts(tree, options, features, texts, progress)
     progress.note(*notes)
     readings = [None if nominal else POINT for nominal in _nominal_mask(tree)]
     names = {"feature_names": features, "class_names": list(map(str, tree.classes_))}
@@ -449,21 +449,36 @@ def _run_in_parts(options, progress):
         _save_tree(tree, features, readings, Dialect(), options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
-    test = results = None
+    fitted = Fitted(
+        options.data, int(tree.n_rows_seen_), tree, names, readings.count(None), notes
+    )
     if options.test is not None:
-        test = _tested_in_parts(tree, readings, options, progress)
+        test = _tested_in_parts(fitted, readings, options, progress)
+        fitted = fitted._replace(test=test)
     if options.folds is not None:
-        results = _validated_in_parts(tree, settings, options, progress)
+        found = _validated_in_parts(fitted, settings, texts, options, progress)
+        fitted = fitted._replace(validated=found)
+
+    def drawn_rows():
+        return _drawn_rows(fitted, readings, options, n_rows, progress)
+
+    _write_files(options, fitted, {**settings, "baselines": "none"}, drawn_rows)
     progress.clear()
-    if options.json is not None:
-        _write_json_in_parts(tree, names, settings, options, notes, test, results)
     if options.json != STANDARD:
-        _print_in_parts(tree, names, options, test, results)
+        say(", ".join(fitted.lines()) + ", in parts\n")
+        if fitted.validated is not None:
+            nodes = node_table(tree, **names)
+            say(_wrapped(headline(*fitted.validated[:3], nodes)) + "\n")
+        say("\n\n".join(_sections(fitted, options, "none")))
+        _say_saved(options)
     return 0
 
 
 def _columns_in_parts(options):
-    """Check the columns and the target; return the features and notes."""
+    """Check the columns and the target.
+
+    Returns the features, the columns to read as texts, the number of rows, and notes.
+    """
     if not is_parquet(files_of(options.data)[0]):
         raise UserError(
             f"--in-parts reads Parquet files, which {options.data} is not; without "
@@ -488,10 +503,15 @@ def _columns_in_parts(options):
         else:
             check_labels_known(labels, options.target, "; --skip-missing ignores them")
         check_number_of_classes(len(labels), reader.n_rows, options.target)
-    return stream.features, [*excluded_notes(stream.excluded), *notes]
+    texts = list(options.nominal)
+    for batch in islice(large.iter_batches(options.data, [options.target]), 1):
+        if not str(batch.schema.field(0).type).startswith(("int", "uint")):
+            texts.append(options.target)  # 1.0 and true, as a table of --test has them
+    notes = [*excluded_notes(stream.excluded), *notes]
+    return stream.features, texts, reader.n_rows, notes
 
 
-def _grow_in_parts(tree, options, features, progress, step="", rows=None):
+def _grow_in_parts(tree, options, features, texts, progress, step="", rows=None):
     """Fit a tree; return warnings."""
     shown = 0.0
 
@@ -517,7 +537,7 @@ def _grow_in_parts(tree, options, features, progress, step="", rows=None):
                 target=options.target,
                 columns=features,
                 skip_missing=is_missing if options.skip_missing else False,
-                text_columns=options.nominal,
+                text_columns=texts,
                 rows=rows,
                 callback=report,
             )
@@ -536,33 +556,50 @@ def _nominal_mask(tree):
     return [False] * tree.n_features_in_ if nominal is None else nominal.tolist()
 
 
-def _tested_in_parts(tree, readings, options, progress):
-    """Test the tree on the table of --test, some rows at a time."""
-    classes, features = tree.classes_, tree.feature_names_in_.tolist()
-    unknown = UnknownCategories(features, tree.categories_)
-    index = {label: code for code, label in enumerate(classes.tolist())}
-    bare, true, predicted, losses = with_columns(tree, None), [], [], []
-    with open_stream(options.test, options.target, options) as stream:
+def _labeled_rows(path, fitted, readings, options, progress, used=None):
+    """Yield columns of some labeled rows at a time, their labels, and row indices.
+
+    `used` are the indices of the columns; None means all, with notes on them.
+    """
+    tree, features = fitted.tree, fitted.names["feature_names"]
+    indices = range(len(features)) if used is None else used
+    with open_stream(path, options.target, options) as stream:
         columns = ModelColumns(
-            options, stream, features, readings, options.target, unknown=unknown
+            options,
+            stream,
+            [features[j] for j in indices],
+            [readings[j] for j in indices],
+            options.target,
+            UnknownCategories(features, tree.categories_) if used is None else None,
         )
-        for X, labels in columns.pieces(progress, "predicted"):
-            if options.skip_missing and all(map(is_missing, labels)):
-                continue
-            known, _ = known_labels(labels, options.target, options.skip_missing)
-            texts = [labels[row].strip() for row in known]
-            y = np.array(texts)
-            if classes.dtype.kind in "iu":
-                y = typed_labels(texts, options.target)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the notes contain the warnings
-                proba = bare.predict_proba(X[known])
-            codes = [index.get(label, -1) for label in y.tolist()]
-            share = proba[np.arange(len(codes)), codes]
-            losses.append(np.where(np.array(codes) < 0, np.nan, -np.log(share)))
-            true.append(y)
-            predicted.append(classes[proba.argmax(axis=1)])
-    progress.note(*(f"{options.test}: {note}" for note in columns.notes))
+        start = 0
+        for X, labels in columns.pieces(progress):
+            if not (options.skip_missing and all(map(is_missing, labels))):
+                known, _ = known_labels(labels, options.target, options.skip_missing)
+                texts = [labels[row].strip() for row in known]
+                y = np.array(texts)
+                if tree.classes_.dtype.kind in "iu":
+                    y = typed_labels(texts, options.target)
+                yield X[known], y, start + np.array(known)
+            start += len(labels)
+    if used is None:
+        progress.note(*(f"{path}: {note}" for note in columns.notes))
+
+
+def _tested_in_parts(fitted, readings, options, progress):
+    """Test the tree on the table of --test, some rows at a time."""
+    classes = fitted.tree.classes_
+    index = {label: code for code, label in enumerate(classes.tolist())}
+    bare, true, predicted, losses = with_columns(fitted.tree, None), [], [], []
+    for X, y, _ in _labeled_rows(options.test, fitted, readings, options, progress):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the notes contain the warnings
+            proba = bare.predict_proba(X)
+        codes = [index.get(label, -1) for label in y.tolist()]
+        share = proba[np.arange(len(codes)), codes]
+        losses.append(np.where(np.array(codes) < 0, np.nan, -np.log(share)))
+        true.append(y)
+        predicted.append(classes[proba.argmax(axis=1)])
     if not true:
         raise UserError(f"target column {options.target!r} has no value in any row")
     true, predicted = map(np.concatenate, (true, predicted))
@@ -574,13 +611,34 @@ def _tested_in_parts(tree, readings, options, progress):
     }
 
 
-def _validated_in_parts(tree, settings, options, progress):
+def _drawn_rows(fitted, readings, options, n_rows, progress):
+    """Return the columns that the report shows, of all rows or of a random sample."""
+    drawn = np.arange(n_rows)
+    if n_rows > MAX_DRAWN:
+        rng = np.random.default_rng(options.seed)
+        drawn = np.sort(rng.choice(n_rows, MAX_DRAWN, replace=False))
+    splits = splits_by_column(node_table(fitted.tree, **fitted.names))
+    columns, parts, labels = list(splits)[:MAX_COLUMNS], [], []
+    for X, y, rows in _labeled_rows(
+        options.data, fitted, readings, options, progress, columns
+    ):
+        shown = np.isin(rows, drawn, assume_unique=True)
+        parts.append(X[shown])
+        labels.append(y[shown])
+    codes = np.searchsorted(fitted.tree.classes_, np.concatenate(labels))
+    values = dict(zip(columns, np.concatenate(parts).T, strict=True))
+    is_sample = n_rows > MAX_DRAWN
+    return ShownRows(values, codes, readings, None, is_sample)
+
+
+def _validated_in_parts(fitted, settings, texts, options, progress):
     """Cross-validate the tree; all folds are predicted in one pass over the rows."""
+    tree, features = fitted.tree, fitted.names["feature_names"]
     index = {label: code for code, label in enumerate(tree.classes_.tolist())}
     codes = np.concatenate(
         [
             [index.get(label, -1) for label in batch[0].to_pylist()]
-            for batch in large.iter_batches(options.data, [options.target])
+            for batch in _batches_in_parts(options.data, [options.target], texts)
         ]
     ).astype(np.int32)
     known = np.flatnonzero(codes >= 0)
@@ -595,23 +653,20 @@ def _validated_in_parts(tree, settings, options, progress):
         warnings.simplefilter("ignore")  # a class with fewer rows than folds
         for fold, (_, test) in enumerate(folds.split(known, codes[known])):
             fold_of[known[test]] = fold
-    features, trees = tree.feature_names_in_.tolist(), []
+    trees = []
     figures = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
     for fold in range(options.folds):
         begin = time.process_time()
         trees.append(make_tree(settings))
         step = f"fold {fold + 1} of {options.folds}: "
         rows = (fold_of >= 0) & (fold_of != fold)
-        _grow_in_parts(trees[-1], options, features, progress, step, rows)
+        _grow_in_parts(trees[-1], options, features, texts, progress, step, rows)
         figures["seconds"].append(time.process_time() - begin)
         figures["leaves"].append(int(trees[-1].get_n_leaves()))
     predicted, confidence = np.zeros(len(codes), np.int32), np.zeros(len(codes))
     losses, start = np.zeros(len(codes)), 0
     places = [np.searchsorted(tree.classes_, one.classes_) for one in trees]
-    for batch in large.iter_batches(options.data, features):
-        for name in options.nominal:
-            column = batch.column(name).cast("string")
-            batch = batch.set_column(features.index(name), name, column)
+    for batch in _batches_in_parts(options.data, features, texts):
         for fold, (one, place) in enumerate(zip(trees, places, strict=True)):
             rows = np.flatnonzero(fold_of[start : start + len(batch)] == fold)
             if not len(rows):
@@ -631,67 +686,22 @@ def _validated_in_parts(tree, settings, options, progress):
         rows = fold_of == fold
         figures["accuracy"].append(float(right[rows].mean()))
         figures["log_loss"].append(float(losses[rows].mean()))
-    names = list(map(str, tree.classes_))
+    names = fitted.names["class_names"]
     classes = class_figures(codes[known], predicted[known])
     classes["classes"] = [names[int(code)] for code in classes["classes"]]
     share, loss, largest = majority(codes[known])
-    return {
-        "results": {OUR_MODEL: figures},
-        "baseline": (share, loss, names[int(largest)]),
-        "classes": classes,
-        "calibration": calibration(confidence[known], right[known]),
-    }
-
-
-def _write_json_in_parts(tree, names, settings, options, notes, test, results):
-    report = {
-        "version": __version__,
-        "data": {
-            "name": options.data,
-            "rows": int(tree.n_rows_seen_),
-            "features": names["feature_names"],
-            "classes": names["class_names"],
-            "notes": notes,
-        },
-        "settings": json_settings(options, settings),
-        "tree": {
-            "leaves": int(tree.get_n_leaves()),
-            "text": export_text(tree, **names, fold_weak=False),
-            "nodes": tree_nodes(tree, names),
-        },
-    }
-    if results is not None:
-        share, loss, largest = results["baseline"]
-        report["cross_validation"] = results["results"]
-        report["majority"] = {"share": share, "class": largest, "log_loss": loss}
-        report["classes"] = as_json(results["classes"])
-    if test is not None:
-        report["test"] = as_json(test)
-    write_json(options.json, report)
-
-
-def _print_in_parts(tree, names, options, test, results):
-    lines = table_lines(
-        options.data,
-        tree.n_rows_seen_,
-        len(names["feature_names"]),
-        len(names["class_names"]),
-        sum(_nominal_mask(tree)),
+    return Validated(
+        {OUR_MODEL: figures},
+        (share, loss, names[int(largest)]),
+        classes,
+        calibration(confidence[known], right[known]),
     )
-    parts = [f"{', '.join(lines)}, in parts", tree_text(tree, names, options)]
-    if results is not None:
-        baseline, classes = results["baseline"], results["classes"]
-        nodes = node_table(tree, **names)
-        found = headline(results["results"], baseline, classes, nodes)
-        parts = [
-            f"{parts[0]}\n\n{_wrapped(found)}",
-            section("Tree", parts[1]),
-            *tables(results["results"], baseline, classes, [], options, "none", []),
-            section("Feature importance", importance_table(tree, names)),
-            section("Calibration", calibration_table(results["calibration"])),
-        ]
-    if test is not None:
-        parts.append(section_of_test(options.test, test))
-    say("\n\n".join(parts))
-    if options.output is not None:
-        say(saved_text(options.output))
+
+
+def _batches_in_parts(path, columns, texts):
+    """Read some rows at a time, as `large.fit` with `texts` as its `text_columns`."""
+    for batch in large.iter_batches(path, columns):
+        for name in set(texts).intersection(columns):
+            column = batch.column(name).cast("string")
+            batch = batch.set_column(columns.index(name), name, column)
+        yield batch

@@ -153,8 +153,8 @@ data DATA
 --json FILE
   write the figures and the tree to this file as JSON; - means standard output
 --in-parts
-  fit Parquet files larger than memory, with numbers in 255 bins; print only the tree,
-  and a cross-validation if --folds is given
+  fit Parquet files larger than memory, with numbers in 255 bins; without baselines,
+  and with a cross-validation only if --folds is given
 """,
     ),
     "predict": (

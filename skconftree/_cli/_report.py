@@ -10,6 +10,7 @@ import os
 import platform
 import re
 from importlib import resources
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -22,9 +23,10 @@ from ..tree import class_colors, export_html, node_table
 from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
-from ._common import count_levels
+from ._common import count_levels, table_lines, with_feature_names
 from ._cross_validation import (
     OUR_MODEL,
+    Validated,
     classes_table,
     results_rows,
     share,
@@ -280,40 +282,80 @@ def baselines_lines(results):
     return lines
 
 
-def write_report(path, table, tree, names, content):
-    """Write the page; `content` has sentences, figures and settings of the run."""
-    nodes, test = node_table(tree, **names), content["test"]
+class Fitted(NamedTuple):
+    """A fitted tree, and what the outputs of ``fit`` report of it."""
+
+    name: str  # of the table
+    n_rows: int
+    tree: object
+    names: dict  # of features and classes, as options of `node_table`
+    n_nominal: int
+    notes: list[str]
+    test: dict | None = None  # see `_cross_validation.tested`
+    validated: Validated | None = None
+
+    def lines(self):
+        """Describe the table."""
+        n_columns, n_classes = map(len, self.names.values())
+        return table_lines(self.name, self.n_rows, n_columns, n_classes, self.n_nominal)
+
+
+class ShownRows(NamedTuple):
+    """Values of columns, which are drawn by class."""
+
+    columns: object  # maps the index of a column to its values
+    codes: np.ndarray  # class indices
+    readings: list  # how each column is parsed, see `_columns.Reading`
+    dates: list | None  # see `_columns.date_types`
+    is_sample: bool = False
+
+
+def base_name(path):
+    """Return the name of a file or folder without others, which should stay private."""
+    return os.path.basename(path.rstrip("/\\")) or path
+
+
+def write_report(path, fitted, rows):
+    """Write the page of a fitted tree; `rows` are its `ShownRows`."""
+    fitted = fitted._replace(name=base_name(fitted.name))
+    tree, names, found = fitted.tree, fitted.names, fitted.validated
+    nodes, test = node_table(tree, **names), fitted.test
+    lead, tested = [shape_sentence(nodes)], "The tree was not cross-validated."
+    if found is not None:
+        lead = [*headline(*found[:3], nodes), *baselines_lines(found.results)]
+        n_folds = len(found.results[OUR_MODEL]["accuracy"])
+        tested = f"All figures are of held-out rows ({n_folds}-fold cross-validation)."
 
     def sections(nested_list):
-        yield f'<p class="lead">{escape(" ".join(content["sentences"]))}</p>'
-        yield (
-            f"<p>{escape(content['about'])}. All figures are of held-out rows "
-            f"({escape(content['tested'])}).</p>"
-        )
-        yield "<h2>Confusion matrix</h2>"
-        yield _confusion(content["classes"])
+        yield f'<p class="lead">{escape(" ".join(lead))}</p>'
+        yield f"<p>{escape('; '.join(fitted.lines()))}. {tested}</p>"
+        if found is not None or test is not None:
+            yield "<h2>Confusion matrix</h2>"
+        if found is not None:
+            yield _confusion(found.classes)
         if test is not None:
-            yield f"<h3>{escape(str(test['name']))}</h3>"
+            yield f"<h3>{escape(test['name'])}</h3>"
             yield f"<p>{tested_sentence(test)}.</p>"
             yield _confusion(test)
         yield from _importances(tree, names)
-        yield "<h2>Calibration</h2>"
-        yield f"<p>{calibration_sentence(content['calibration'])}</p>"
-        yield figure.reliability(content["calibration"])
+        if found is not None:
+            yield "<h2>Calibration</h2>"
+            yield f"<p>{calibration_sentence(found.calibration)}</p>"
+            yield figure.reliability(found.calibration)
         yield from tree_section(tree, nodes, names["class_names"], nested_list)
         yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
-        yield from _columns(table, nodes, names["class_names"])
-        yield "<h2>Cross-validation</h2>"
-        rows = results_rows(content["results"], content["baseline"])
-        head, *rows = (row[:-1] for row in rows)  # without times
-        yield figure.table(head, rows, own=OUR_MODEL)
-        yield from (f"<p>{escape(line)}</p>" for line in content["remarks"])
-        yield from notes_section(content["notes"])
-        yield from settings_section(content["settings"])
+        yield from _columns(rows, nodes, **names)
+        if found is not None:
+            yield "<h2>Cross-validation</h2>"
+            cells = results_rows(found.results, found.baseline)
+            head, *cells = (row[:-1] for row in cells)  # without times
+            yield figure.table(head, cells, own=OUR_MODEL)
+            yield from (f"<p>{escape(line)}</p>" for line in found.remarks)
+        yield from notes_section(fitted.notes)
+        yield from settings_section(with_feature_names(tree, names["feature_names"]))
 
-    title = f"Confidence tree of {os.path.basename(table.name)}"
-    write_report_page(path, title, tree, names, sections)
+    write_report_page(path, f"Confidence tree of {fitted.name}", tree, names, sections)
 
 
 def _confusion(figures):
@@ -332,10 +374,9 @@ def calibration_sentence(groups):
     )
 
 
-def _columns(table, nodes, class_names):
+def _columns(rows, nodes, feature_names, class_names):
     """Yield a section per column with splits."""
     splits = splits_by_column(nodes)
-    codes = np.unique(table.y, return_inverse=True)[1]
     colors = class_colors(len(class_names))
     keys = zip(class_names[: figure.MAX_CLASSES], colors, strict=False)
     if splits:
@@ -345,27 +386,29 @@ def _columns(table, nodes, class_names):
             for name, color in keys
         )
         yield "</p>"
+        if rows.is_sample:
+            yield f"<p>Values are those of {len(rows.codes):,} random rows.</p>"
 
     def shown(j):
-        column = table.X[:, j]
-        if table.readings[j] is None:
+        column = rows.columns[j]
+        if rows.readings[j] is None:
             texts = np.array(
                 ["missing" if value is None else str(value) for value in column]
             )
-            yield figure.categories(texts, codes, len(class_names))
+            yield figure.categories(texts, rows.codes, len(class_names))
             return
         write = "{:.4g}".format
-        if table.dates is not None and table.dates[j] is not None:
-            write = as_date(table.dates[j])
+        if rows.dates is not None and rows.dates[j] is not None:
+            write = as_date(rows.dates[j])
         values = column.astype(np.float64)
         thresholds = [s.threshold for s in splits[j] if np.isfinite(s.threshold)]
-        yield figure.numbers(values, codes, len(class_names), thresholds, write)
+        yield figure.numbers(values, rows.codes, len(class_names), thresholds, write)
         missing = int(np.isnan(values).sum())
         if missing:
             subject = "1 value is" if missing == 1 else f"{missing:,} values are"
             yield f"<p class=soft>{subject} missing.</p>"
 
-    yield from columns_section(splits, table.feature_names, shown)
+    yield from columns_section(splits, feature_names, shown)
 
 
 MAX_CLASSES = 60

@@ -3,6 +3,7 @@
 import csv
 import json
 import pickle
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -56,7 +57,7 @@ def test_the_tree_equals_that_of_the_full_table(path, table, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--target", "kind", "--report", "a.html"], "--report needs the table in"),
+        (["--target", "kind", "--baselines", "all"], "--baselines needs the table in"),
         (["--target", "kind", "--nominal", "idd"], "--nominal 'idd' is not one of"),
         (
             ["--target", "kind", "--folds", "1500"],
@@ -89,8 +90,8 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path, capsys):
     assert "is not a Parquet file" in capsys.readouterr().err
 
 
-def test_folds_test_and_json_are_those_in_memory(path, table, tmp_path, capsys):
-    """--folds, --test, --json, --nominal and --skip-missing, as without --in-parts."""
+def test_all_outputs_are_those_in_memory(path, table, tmp_path, capsys):
+    """Files of --folds, --test, --nominal and --skip-missing, as without --in-parts."""
     rng = np.random.default_rng(1)
     code = rng.integers(0, 4, 2000)
     kind = table["kind"].to_pylist()
@@ -99,11 +100,13 @@ def test_folds_test_and_json_are_those_in_memory(path, table, tmp_path, capsys):
     pq.write_table(table, path, row_group_size=300)
     argv = ["--target", "kind", "--drop", "id", "--nominal", "code", "--folds", "3"]
     argv += ["--skip-missing", "--test", path, "--json"]
-    assert run(path, *argv, tmp_path / "one.json", "--output", tmp_path / "model") == 0
+    one = [tmp_path / "one.json", "--report", tmp_path / "one.html"]
+    assert run(path, *argv, *one, "--output", tmp_path / "model") == 0
     shown = capsys.readouterr().out
     assert "Cross-validation\n----" in shown
     assert f"Test table {path}" in shown
     more = ["--baselines", "none", "--set", "max_bins=255"]
+    more += ["--report", tmp_path / "two.html"]
     argv = ["fit", path, *argv, tmp_path / "two.json", *more]
     assert main(list(map(str, argv))) == 0
     # the figures of folds and tests are sums in another order
@@ -114,8 +117,41 @@ def test_folds_test_and_json_are_those_in_memory(path, table, tmp_path, capsys):
     for report in (one, two):
         report["cross_validation"]["confidence tree"].pop("seconds")
     assert one["cross_validation"] == two["cross_validation"]
+    one, two = ((tmp_path / f"{name}.html").read_text() for name in ("one", "two"))
+    assert one.partition("<h2>Notes")[0] == two.partition("<h2>Notes")[0]
     argv = ["predict", tmp_path / "model", path, "--output", tmp_path / "classes"]
     assert main(list(map(str, argv))) == 0
+
+
+def test_a_report_without_folds_shows_a_sample_of_the_rows(
+    path, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(_fit, "MAX_DRAWN", 500)
+    page = tmp_path / "report.html"
+    assert run(path, "--target", "kind", "--drop", "id", "--report", page) == 0
+    text = page.read_text()
+    assert re.findall(r"<h2>(.*?)</h2>", text) == [
+        *("Feature importance", "The tree", "Rules", "Columns", "Notes on the data"),
+        "Settings and versions",
+    ]
+    assert re.search(r'<p class="lead">Tree: 4 leaves, 3 splits', text)
+    assert "2,000 rows, 2 columns, 2 classes; nominal columns: 1. The tree was" in text
+    assert "Values are those of 500 random rows." in text
+    categories = text.partition("Categories by class")[2].partition("</table>")[0]
+    counts = re.findall(r"<td>([\d,]+)</td></tr>", categories)
+    assert sum(map(int, counts)) == 500
+
+
+def test_labels_that_are_not_texts(path, table, tmp_path, capsys):
+    """Numbers of pandas become floats where one is missing; --test reads texts."""
+    kind = np.array(table["kind"]) == "cat"
+    for labels in (kind, pa.array(np.where(kind, 1.0, 2.0))):
+        pq.write_table(table.set_column(3, "kind", pa.array(labels)), path)
+        model, argv = tmp_path / "model", ["--target", "kind", "--drop", "id"]
+        assert run(path, *argv, "--test", path, "--output", model) == 0
+        assert re.search("2,000 rows: accuracy (99|100)", capsys.readouterr().out)
+        assert main(["audit", str(model), str(path)]) == 0
+        assert "3 splits: 3 confirmed" in capsys.readouterr().out
 
 
 def rounded(text):
