@@ -499,7 +499,8 @@ class ConfidenceTreeClassifier(
         >>> tree.n_rows_seen_
         150
         """
-        if self._open_world(new_classes) and from_pool is None:
+        is_open = new_classes != "error" and self._open_world(new_classes)
+        if is_open and from_pool is None:
             self._learn_in_runs(self._learn, X, y, classes, sample_weight, X_pool)
         else:
             self._learn(X, y, classes, sample_weight, X_pool, from_pool)
@@ -592,7 +593,8 @@ class ConfidenceTreeClassifier(
         if self._model is None or not self._model.grows:
             if not get_config()["skip_parameter_validation"]:
                 self._validate_params()
-        check_stream(self, classes, X_pool)
+        if self._model is None or X_pool is not None:
+            check_stream(self, classes, X_pool)
 
     def _started(self, call):
         split_rule = None

@@ -118,7 +118,8 @@ class TreeModel(Lockable):
     The tree was grown from `n_rows_before` rows. If it `waits`, leaves use naive Bayes
     only after `partial_fit` with further rows. `honest_counts` are of held-out rows.
     The model uses the lock of its `owner`. A distilled tree has a `fidelity`: its
-    agreement with the classifier.
+    agreement with the classifier. `grows` says whether the model learns row by row, and
+    `class_weight` has the weight of each class in the stream, or is None if all are 1.
     """
 
     def __init__(
@@ -138,6 +139,11 @@ class TreeModel(Lockable):
         self.schema, self.classes, self.resolved = schema, classes, resolved
         self._tree = tree
         self.grower = grower
+        # attributes, because each call of partial_fit with one row reads them
+        self.grows = grower is not None
+        recipe = grower.recipe if self.grows else None
+        self.class_weight = recipe.class_weight if self.grows else None
+        self._detects_drift = self.grows and recipe.settings.drift is not None
         self.waits = waits
         self.n_rows_before = n_rows_before
         self.honest_counts = honest_counts
@@ -153,11 +159,6 @@ class TreeModel(Lockable):
     def tree(self):
         """The tree; for a model that learns row by row, the grower's tree."""
         return self._tree if self.grower is None else self.grower.tree
-
-    @property
-    def grows(self):
-        """Whether the model learns row by row."""
-        return self.grower is not None
 
     @property
     def is_distilled(self):
@@ -222,11 +223,6 @@ class TreeModel(Lockable):
             and grower.predicts_by_bayes
             and (grower.n_rows_seen > 0 or not self.waits)
         )
-
-    @property
-    def class_weight(self):
-        """Weight of each class in the stream; None if all are 1."""
-        return self.grower.recipe.class_weight
 
     @property
     def weight_seen(self):
@@ -336,13 +332,13 @@ class TreeModel(Lockable):
     def begin(self, schema):
         """Prepare to learn rows of this schema."""
         self.schema, self.honest_counts = schema, None
-        if self.ends_shrinkage:
+        if self._detects_drift and self.ends_shrinkage:
             self.grower.tree._shrunk_by(0.0)
 
     @property
     def ends_shrinkage(self):
         """Whether shrinkage ends with the next row, as it does not follow drift."""
-        return self.detector_name is not None and self.tree.shrinkage > 0.0
+        return self._detects_drift and self.tree.shrinkage > 0.0
 
     @learns
     def end_shrinkage(self):
