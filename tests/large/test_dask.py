@@ -358,3 +358,45 @@ def test_partitions_are_predicted_where_they_lie(cluster):
     X = parts.drop(columns="y")
     found = X.map_partitions(model.predict, meta=np.array(["a"])).compute()
     assert (found == model.predict(X.compute())).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask
+def test_a_table_larger_than_the_memory_of_each_worker(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="no cluster is installed")
+    n_parts, n, names = 25, 250_000, [f"c{j}" for j in range(20)]
+    features = names[:6]
+
+    def make(seed):  # on the workers, which cannot import this module
+        X = np.random.default_rng(seed).random((n, 20))
+        y = (X[:, 0] + X[:, 1] * X[:, 2] > 0.7).astype("int64")
+        ids = np.arange(seed * n, (seed + 1) * n)
+        return pd.DataFrame(X, columns=names).assign(id=ids, y=y)
+
+    first = make(0)
+    assert n_parts * first.memory_usage().sum() > 1e9
+    rows = dd.from_map(make, range(n_parts), meta=first[:0])
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit="1GB",
+            dashboard_address=":0",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        before = client.run(os.getpid)
+        model = ConfidenceTreeClassifier(max_bins=255)
+        tree = large.fit(model, rows, target="y", columns=features)
+        found = rows.map_partitions(
+            lambda f: f.assign(predicted=tree.predict(f[features]))[["id", "predicted"]],
+            meta={"id": "int64", "predicted": "int64"},
+        )
+        found.to_parquet(tmp_path / "predictions")
+        assert client.run(os.getpid) == before  # none was killed for its memory
+    assert tree.n_rows_seen_ == n_parts * n
+    written = pd.read_parquet(tmp_path / "predictions").sort_values("id")
+    assert len(written) == n_parts * n
+    assert (written["predicted"][:n].to_numpy() == tree.predict(first[features])).all()
+    assert (written["predicted"][:n].to_numpy() == first["y"]).mean() > 0.95
