@@ -2,9 +2,13 @@
 
 import csv
 import json
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
@@ -148,3 +152,35 @@ def test_in_parts(folder, whole, tmp_path, capsys):
     run("fit", folder, *argv, tmp_path / "m")
     run("fit", whole, *argv, tmp_path / "n")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+
+
+def test_commands_of_the_guide(tmp_path, monkeypatch, capsys):
+    fsspec = pytest.importorskip("fsspec")
+    page = Path(__file__).parents[2] / "doc" / "guide" / "large.rst"
+    text = page.read_text("utf-8")
+    commands = re.findall(r"^   \$ skconftree (.*)$", text, re.MULTILINE)
+    assert len(commands) == 4
+    monkeypatch.chdir(tmp_path)
+    table = TABLE.rename_columns(["size", "fur", "year", "label"])
+    for name in ("rows", "new"):
+        for year in (2020, 2021, 2022):
+            where = tmp_path / name / f"year={year}"
+            where.mkdir(parents=True)
+            part = table.filter(pc.equal(table["year"], year)).drop_columns("year")
+            part = part.append_column("id", pa.array(np.arange(400) + 400 * year))
+            pq.write_table(part, where / "part.parquet")
+    memory = fsspec.filesystem("memory")
+    memory.put("rows", "/bucket/rows", recursive=True)
+    for command in commands:
+        run(*shlex.split(command.replace("s3://", "memory://")))
+    memory.rm("/bucket", recursive=True)
+    assert "<h3>new</h3>" in (tmp_path / "tree.html").read_text("utf-8")
+    report = json.loads((tmp_path / "tree.json").read_text("utf-8"))
+    assert len(report["cross_validation"]["confidence tree"]["accuracy"]) == 5
+    classes = pq.read_table(tmp_path / "classes.parquet")
+    assert classes["id"].to_pylist() == list(range(400 * 2020, 400 * 2023))
+    lines = (tmp_path / "classes.csv").read_text("utf-8").splitlines()
+    assert [line.split(",")[0] for line in lines] == [
+        "label",
+        *classes["label"].to_pylist(),
+    ]

@@ -389,11 +389,11 @@ def test_a_table_larger_than_the_memory_of_each_worker(tmp_path):
         before = client.run(os.getpid)
         model = ConfidenceTreeClassifier(max_bins=255)
         tree = large.fit(model, rows, target="y", columns=features)
-        found = rows.map_partitions(
-            lambda f: f.assign(predicted=tree.predict(f[features]))[["id", "predicted"]],
+        predictions = rows.map_partitions(
+            lambda f: f[["id"]].assign(predicted=tree.predict(f[features])),
             meta={"id": "int64", "predicted": "int64"},
         )
-        found.to_parquet(tmp_path / "predictions")
+        predictions.to_parquet(tmp_path / "predictions")
         assert client.run(os.getpid) == before  # none was killed for its memory
     assert tree.n_rows_seen_ == n_parts * n
     written = pd.read_parquet(tmp_path / "predictions").sort_values("id")

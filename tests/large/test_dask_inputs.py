@@ -41,26 +41,45 @@ def test_no_table_is_computed_silently(kind, names, columns):
                 predict(lazy)
 
 
-@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask
-def test_predictions_with_ids_as_the_guide_writes_them(tmp_path, monkeypatch):
-    dd = pytest.importorskip("dask.dataframe")
-    block = next(
-        text
-        for text in re.findall(
-            r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", PAGE.read_text("utf-8")
-        )
-        if "f.assign(" in text
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The inplace keyword", "ignore:.*a port:UserWarning")
+def test_snippets_of_the_guide(tmp_path, monkeypatch):
+    """In the order of the page, with a cluster of threads and small local tables."""
+    dd, da = pytest.importorskip("dask.dataframe"), pytest.importorskip("dask.array")
+    distributed = pytest.importorskip("distributed")
+    blocks = re.findall(
+        r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", PAGE.read_text("utf-8")
     )
+    assert len(blocks) == 4
     monkeypatch.chdir(tmp_path)
     rows = X.assign(id=np.arange(600)[::-1], label=Y)
     dd.from_pandas(rows, npartitions=3).to_parquet("rows")
-    names = {
-        "dd": dd,
-        "tree": ConfidenceTreeClassifier().fit(X, Y),
-        "features": ["a", "b"],
+    da.to_npy_stack("X", da.from_array(X.to_numpy(), chunks=(200, 2)))
+    da.to_npy_stack("y", da.from_array(Y.to_numpy(), chunks=200))
+    replaced = {
+        '"scheduler:8786"': "cluster",
+        '["one", "two", "three"]': '["a", "b"]',
+        "s3://bucket/": "",
+        "(500": "(4",
     }
-    exec(re.sub("^   ", "", block, flags=re.MULTILINE), names)
+    names = {}
+    with distributed.LocalCluster(
+        n_workers=1, processes=False, dashboard_address=None
+    ) as names["cluster"]:
+        for block in blocks:
+            text = re.sub("^   ", "", block, flags=re.MULTILINE)
+            for old, new in replaced.items():
+                text = text.replace(old, new)
+            if "joblib" in text:
+                names |= {"X": X, "y": Y}
+            exec(text, names)
+            if "features" in text:
+                expected = names["tree"].predict(X)
+        assert (names["labels"].compute() == expected).all()
+        assert names["proba"].compute().shape == (600, 2)
+        assert names["search"].best_score_ > 0.9
+        names["client"].close()
     written = pd.read_parquet("predictions").sort_values("id")
     assert written["id"].tolist() == list(range(600))
-    expected = names["tree"].predict(X)[::-1]
-    assert written["predicted"].tolist() == expected.tolist()
+    assert written["predicted"].tolist() == expected[::-1].tolist()
+    assert set(names["limits"]) == {"MMAP_THRESHOLD_", "TRIM_THRESHOLD_", "ARENA_MAX"}
