@@ -1,21 +1,23 @@
 """Logistic regression on columns and the leaves of a tree: fit, covariance, tests."""
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, pinvh, solve
-from scipy.sparse import csr_array, hstack, issparse
-from scipy.special import expit, log_softmax, softmax
-from scipy.stats import chi2
+from numpy.linalg import LinAlgError
+from scipy.sparse import csc_array, csr_array, hstack, issparse
+from scipy.special import chdtrc, expit, gammaln
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
-MAX_PARAMETERS = 1500  # of all classes together, for their joint covariance matrix
 MAX_TERMS = 2000  # for standard errors and the selection of columns
-MAX_WORK = 3e7  # multiplications of all likelihood-ratio tests of a model
+MAX_WORK = 1e7  # scores of all likelihood-ratio tests of a model
 SMALLEST = 1e-7  # probability in a log loss
-MAX_NEWTON = 150  # parameters of a fit by Newton's method
-N_NEWTON = 3  # steps after those of LogisticRegression, to full precision
+MIN_NEWTON = 3e7  # multiplications of a step of Newton's method that takes no time
+MAX_RATIO = 50  # other multiplications of such a step, for each row, class and term
+MAX_JOINT = 2e8  # multiplications for the covariance of all classes together
+MAX_STEPS = 100  # of Newton's method
 
 
 class Term(NamedTuple):
@@ -178,25 +180,67 @@ class Score(NamedTuple):
         return terms @ self.coef.T + self.leaf_coef.T[leaves] + self.intercept
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rows:
     """Rows of a logistic regression: terms, leaf, class index, and weight."""
 
-    terms: object
+    terms: Any
     leaves: np.ndarray
     y: np.ndarray
     weight: np.ndarray
     n_leaves: int
     n_classes: int
 
+    @property
+    def scored(self):
+        """Classes that have a row of the score."""
+        return np.arange(self.n_classes)[1 if self.n_classes == 2 else 0 :]
+
+    def is_small(self, limit):
+        """Whether a step of Newton's method is fast, or has few multiplications."""
+        size = len(self.scored) * (self.terms.shape[1] + 1)
+        work = size**2 * (len(self.y) + self.n_leaves * len(self.scored))
+        return work <= max(limit, MIN_NEWTON + MAX_RATIO * len(self.y) * size)
+
+    @cached_property
+    def design(self):
+        """The terms and a column of ones."""
+        ones = np.ones((len(self.y), 1))
+        if issparse(self.terms):
+            return hstack([self.terms, ones], format="csr")
+        return np.hstack([self.terms, ones])
+
+    @cached_property
+    def indicator(self):
+        """Sparse indicators of the leaves, one row for each leaf."""
+        n = len(self.y)
+        parts = (np.ones(n), self.leaves, np.arange(n + 1))
+        return csc_array(parts, shape=(self.n_leaves, n))
+
+    def values(self, theta):
+        """Score of each row."""
+        score = Score.of_theta(theta, self.terms.shape[1])
+        return score.values(self.terms, self.leaves)
+
+    def proba(self, theta):
+        """Probability of each class that has a row of the score."""
+        return probabilities(self.values(theta), self.n_classes)[:, -len(theta) :]
+
+    def error(self, proba, of=slice(None)):
+        """Derivative of the loss with respect to rows of the score."""
+        error = proba - (self.y[:, None] == self.scored[of])
+        return error * self.weight[:, None]
+
     def with_terms(self, columns):
         """The same rows with some of the terms."""
-        return self._replace(terms=self.terms[:, columns])
+        return replace(self, terms=self.terms[:, columns])
 
 
 def probabilities(score, n_classes):
     """Class probabilities of scores."""
     if n_classes > 2:
-        return softmax(score, axis=1)
+        odds = np.exp(score - score.max(axis=1, keepdims=True))
+        return odds / odds.sum(axis=1, keepdims=True)
     positive = expit(score[:, 0])
     return np.column_stack([1.0 - positive, positive])
 
@@ -206,50 +250,157 @@ def log_losses(proba, y):
     return -np.log(np.maximum(proba[np.arange(len(y)), y], SMALLEST))
 
 
-def _objective(score, rows, theta, C):
+def _objective(rows, theta, C):
     # Penalized negative log-likelihood; the intercept is not penalized.
-    values = score.values(rows.terms, rows.leaves)
-    index = np.arange(len(rows.y))
+    values = rows.values(theta)
     if rows.n_classes > 2:
-        loss = -log_softmax(values, axis=1)[index, rows.y]
+        values -= values[np.arange(len(rows.y)), rows.y][:, None]
+        largest = values.max(axis=1)
+        loss = largest + np.log(np.exp(values - largest[:, None]).sum(axis=1))
     else:
         loss = np.logaddexp(0.0, np.where(rows.y == 1, -values[:, 0], values[:, 0]))
     return rows.weight @ loss + 0.5 * (theta[:, :-1] ** 2).sum() / C
 
 
-def indicator_of(rows, weight=None):
-    """Sparse indicators of the leaves, times a weight of each row."""
-    n = len(rows.y)
-    weight = np.ones(n) if weight is None else weight
-    return csr_array((weight, rows.leaves, np.arange(n + 1)), shape=(n, rows.n_leaves))
+def fit_score(rows, C, start=None):
+    """Fit the logistic regression; None if the rows have fewer than two classes.
 
-
-def fit_score(rows, C, tol=1e-4):
-    """Fit the logistic regression; None if the rows have fewer than two classes."""
+    `start` has parameters to start from.
+    """
     present = np.unique(rows.y[rows.weight > 0])
     if len(present) < 2:
         return None
     q = rows.terms.shape[1]
-    indicator = indicator_of(rows)
+    if start is None:  # from the log odds of each leaf
+        start = np.zeros((len(rows.scored), q + rows.n_leaves + 1))
+        y = (rows.y[:, None] == np.arange(rows.n_classes)) * rows.weight[:, None]
+        odds = np.log(rows.indicator @ y + 1.0)
+        odds -= odds[:, :1] if rows.n_classes == 2 else odds.mean(axis=1)[:, None]
+        start[:, q:-1] = odds[:, -len(start) :].T
+    if len(present) < rows.n_classes:  # absent classes have probabilities near 0
+        y = np.searchsorted(present, rows.y)
+        fitted = fit_score(replace(rows, y=y, n_classes=len(present)), C).theta
+        theta = np.zeros_like(start)
+        theta[:, -1] = np.log(SMALLEST)
+        theta[present] = (
+            fitted if len(fitted) > 1 else np.vstack([-0.5 * fitted, 0.5 * fitted])
+        )
+        return Score.of_theta(theta, q)
+    if rows.is_small(0):
+        found = _by_newton(rows, C, start, 1e-3)
+        if found is not None:
+            return Score.of_theta(found[0], q)
     if issparse(rows.terms) or rows.n_leaves > 2 * q + 20:
-        design = hstack([csr_array(rows.terms), indicator], format="csr")
+        design = hstack([csr_array(rows.terms), rows.indicator.T], format="csr")
     else:
-        design = np.hstack([rows.terms, indicator.toarray()])
-    size = design.shape[1] * (1 if len(present) == 2 else len(present))
-    solver = "newton-cholesky" if size <= MAX_NEWTON else "lbfgs"
-    model = LogisticRegression(C=C, solver=solver, max_iter=2000, tol=tol)
+        design = np.hstack([rows.terms, rows.indicator.T.toarray()])
+    model = LogisticRegression(C=C, max_iter=2000, warm_start=True)
+    model.coef_, model.intercept_ = start[:, :-1], start[:, -1]
     model.fit(design, rows.y, sample_weight=rows.weight)
-    n_rows = 1 if rows.n_classes == 2 else rows.n_classes
-    theta = np.zeros((n_rows, design.shape[1] + 1))
-    theta[:, -1] = 0.0 if n_rows == 1 else -np.log(1.0 / SMALLEST)  # absent classes
-    fitted = np.column_stack([model.coef_, model.intercept_])
-    if n_rows == 1:
-        theta[:] = fitted
-    elif len(present) == 2:
-        theta[present] = np.vstack([-0.5 * fitted, 0.5 * fitted])
-    else:
-        theta[present] = fitted
-    return Score.of_theta(theta, q)
+    return Score.of_theta(np.column_stack([model.coef_, model.intercept_]), q)
+
+
+def _by_newton(rows, C, theta, tol):
+    # The optimum and the Hessian near it, or None if Newton's method fails. The squared
+    # Newton decrement per row is at most `tol` before the last step.
+    limit = tol * rows.weight.sum()
+    before = _objective(rows, theta, C)
+    for _ in range(MAX_STEPS):
+        hessian = Hessian(rows, rows.proba(theta), C)
+        try:
+            step, decrement = hessian.step(theta)
+        except LinAlgError:
+            return None
+        length, after = 1.0, _objective(rows, theta - step, C)
+        while not after <= before and length > 1e-6:
+            length *= 0.5
+            after = _objective(rows, theta - length * step, C)
+        if after <= before:
+            theta, before = theta - length * step, after
+        if decrement <= limit or length <= 1e-6:
+            return theta, hessian
+    return None
+
+
+class Hessian:
+    """Hessian of the penalized negative log-likelihood of some rows of the score.
+
+    The part of the leaves has one block for each leaf. It is eliminated: `inverse` has
+    the inverse of each block, and `rest` is the Schur complement, of all other
+    parameters: the terms and the intercept.
+    """
+
+    def __init__(self, rows, proba, C, of=slice(None)):
+        proba = proba[:, of]
+        self.rows, self.proba, self.C, self.of = rows, proba, C, of
+        n_score, design, n_leaves = proba.shape[1], rows.design, rows.n_leaves
+        n_terms = design.shape[1]
+        if n_score > 1:
+            design = _dense(design)
+        whole = np.zeros((n_score, n_terms, n_score, n_terms))
+        across = np.zeros((n_leaves, n_score, n_score, n_terms))
+        for k in range(n_score):
+            v = -proba[:, : k + 1] * (rows.weight * proba[:, k])[:, None]
+            v[:, k] += rows.weight * proba[:, k]
+            scaled = _scaled(design, v)
+            block = _dense(design.T @ scaled).reshape(n_terms, k + 1, n_terms)
+            whole[k, :, : k + 1] = block
+            whole[:k, :, k] = block[:, :k].swapaxes(0, 1)
+            block = _dense(rows.indicator @ scaled)
+            across[:, k, : k + 1] = block.reshape(n_leaves, k + 1, n_terms)
+            across[:, :k, k] = across[:, k, :k]
+        own = across[..., -1] + np.eye(n_score) / C
+        at = np.arange(n_terms - 1)
+        whole[:, at, :, at] += np.eye(n_score) / C
+        # A common shift of the intercepts of all classes has no effect: it is set to 0.
+        whole[:, -1, :, -1] += (n_score > 1) * rows.weight.sum()
+        self.inverse = np.linalg.inv(own)
+        across = across.reshape(n_leaves, n_score, -1)
+        self.weighted = (self.inverse @ across).reshape(n_leaves * n_score, -1)
+        self.rest = whole.reshape(n_score * n_terms, -1)
+        self.rest -= across.reshape(len(self.weighted), -1).T @ self.weighted
+
+    def step(self, theta):
+        """Newton step of all rows of the score, and its squared decrement."""
+        rows, theta, q = self.rows, theta[self.of], self.rows.terms.shape[1]
+        error = rows.error(self.proba, self.of)
+        terms = (rows.design.T @ error).T
+        terms[:, :-1] += theta[:, :q] / self.C
+        leaves = rows.indicator @ error + theta[:, q:-1].T / self.C
+        rest = terms.ravel() - self.weighted.T @ leaves.ravel()
+        step = np.linalg.solve(self.rest, rest)
+        of_leaves = (self.inverse @ leaves[..., None]).ravel() - self.weighted @ step
+        decrement = terms.ravel() @ step + leaves.ravel() @ of_leaves
+        step, of_leaves = step.reshape(terms.shape), of_leaves.reshape(leaves.shape)
+        return np.hstack([step[:, :-1], of_leaves.T, step[:, -1:]]), decrement
+
+    def covariance(self):
+        """Inverse; its four axes are rows of the score and parameters, twice."""
+        n_score, n_leaves = self.proba.shape[1], self.rows.n_leaves
+        q, size = self.rows.terms.shape[1], self.rows.terms.shape[1] + n_leaves + 1
+        of_rest = np.zeros((n_score, size, n_score, q + 1))
+        for k in range(n_score):
+            of_rest[k, :q, k, :q] = np.eye(q)
+            of_rest[k, -1, k, -1] = 1.0
+        weighted = self.weighted.reshape(n_leaves, n_score, n_score, q + 1)
+        of_rest[:, q:-1] = -weighted.swapaxes(0, 1)
+        of_rest = of_rest.reshape(n_score * size, -1)
+        covariance = of_rest @ np.linalg.pinv(self.rest, hermitian=True) @ of_rest.T
+        covariance = covariance.reshape(n_score, size, n_score, size)
+        at = q + np.arange(n_leaves)
+        covariance[:, at, :, at] += self.inverse
+        return covariance
+
+
+def _scaled(terms, weight):
+    # The terms times each column of weights, side by side; sparse if there is only one.
+    if issparse(terms):
+        return terms.multiply(weight)
+    return (weight[:, :, None] * terms[:, None, :]).reshape(len(terms), -1)
+
+
+def _dense(matrix):
+    return matrix.toarray() if issparse(matrix) else matrix
 
 
 class Curvature:
@@ -260,183 +411,121 @@ class Curvature:
     """
 
     def __init__(self, score, rows, C):
-        self.rows, self.C = rows, C
-        n_score = len(score.intercept)
-        self.size = score.theta.shape[1]
-        self.q = score.coef.shape[1]
-        self.joint = n_score * self.size <= MAX_PARAMETERS
-        for _ in range(N_NEWTON if self.joint else 0):
-            score = self._newton_step(score)
-        self.score = score
-        self.minimum = _objective(score, rows, score.theta, C)
-        self.covariance = [pinvh(hessian) for hessian in self._hessian(score)]
-
-    def _proba(self, score):
-        values = score.values(self.rows.terms, self.rows.leaves)
-        return probabilities(values, self.rows.n_classes)
-
-    def _newton_step(self, score):
-        theta, rows = score.theta, self.rows
-        error = self._proba(score)
-        error[np.arange(len(rows.y)), rows.y] -= 1.0
-        error = (error if len(theta) > 1 else error[:, 1:]) * rows.weight[:, None]
-        sums = indicator_of(rows).T @ error
-        gradient = np.vstack([rows.terms.T @ error, sums, error.sum(axis=0)]).T
-        gradient[:, :-1] += theta[:, :-1] / self.C
-        try:
-            step = solve(self._hessian(score)[0], gradient.ravel(), assume_a="pos")
-        except LinAlgError:
-            return score
-        new = theta - step.reshape(theta.shape)
-        if len(new) > 1:  # a common shift of all intercepts has no effect
-            new[:, -1] -= new[:, -1].mean()
-        new = Score.of_theta(new, self.q)
-        before = _objective(score, rows, theta, self.C)
-        after = _objective(new, rows, new.theta, self.C)
-        return new if after <= before else score
-
-    def _weighted_gram(self, weight):
-        # Z' diag(weight) Z of the terms, the indicators of leaves and the constant.
-        rows, q, size = self.rows, self.q, self.size
-        gram = np.zeros((size, size))
-        terms = rows.terms
-        scaled = (
-            terms.multiply(weight[:, None])
-            if issparse(terms)
-            else terms * weight[:, None]
-        )
-        block = terms.T @ scaled
-        gram[:q, :q] = block.toarray() if issparse(block) else block
-        indicator = indicator_of(rows, weight)
-        across = indicator.T @ terms
-        across = across.toarray() if issparse(across) else across
-        gram[q:-1, :q] = across
-        gram[:q, q:-1] = across.T
-        total = np.bincount(rows.leaves, weight, rows.n_leaves)
-        diagonal = np.arange(q, size - 1)
-        gram[diagonal, diagonal] = total
-        gram[-1, q:-1] = gram[q:-1, -1] = total
-        gram[-1, :q] = gram[:q, -1] = across.sum(axis=0)
-        gram[-1, -1] = total.sum()
-        return gram
-
-    def _hessian(self, score):
-        # A list with the joint matrix, or with one matrix for each row of the score.
-        proba, weight = self._proba(score), self.rows.weight
-        n_score, size = len(score.intercept), self.size
-        penalty = np.full(size, 1.0 / self.C)
-        penalty[-1] = 1e-9  # the intercepts of all classes can be shifted together
-        if n_score == 1:
-            v = weight * proba[:, 0] * proba[:, 1]
-            return [self._weighted_gram(v) + np.diag(penalty)]
-        if not self.joint:
-            return [
-                self._weighted_gram(weight * p * (1.0 - p)) + np.diag(penalty)
-                for p in proba.T
-            ]
-        joint = np.zeros((n_score, size, n_score, size))
-        for k in range(n_score):
-            for other in range(k + 1):
-                v = weight * proba[:, k] * ((k == other) - proba[:, other])
-                gram = self._weighted_gram(v) + (
-                    np.diag(penalty) if k == other else 0.0
-                )
-                joint[k, :, other] = gram
-                joint[other, :, k] = gram
-        return [joint.reshape(n_score * size, n_score * size)]
+        self.rows, self.C, self.q = rows, C, rows.terms.shape[1]
+        theta, self.size = score.theta, score.theta.shape[1]
+        found = None
+        if len(theta) == 1 or rows.is_small(MAX_JOINT):
+            found = _by_newton(rows, C, theta, 1e-10)
+        if found is None:
+            proba = rows.proba(theta)
+            parts = [Hessian(rows, proba, C, [k]) for k in range(len(theta))]
+        else:
+            theta, parts = found[0], [found[1]]
+        self.theta, self.score = theta, Score.of_theta(theta, self.q)
+        self.minimum = _objective(rows, theta, C)
+        self.covariance = [part.covariance() for part in parts]
 
     def variances(self, contrasts):
-        """Covariance of ``contrasts @ parameters``, in each row of the score."""
-        size = self.size
-        if self.joint:
-            covariance = self.covariance[0]
-            n_score = len(covariance) // size
-            blocks = covariance.reshape(n_score, size, n_score, size)
-            blocks = [blocks[k, :, k] for k in range(n_score)]
-        else:
-            blocks = self.covariance
+        """Variance of ``contrasts @ parameters``, in each row of the score."""
         return np.array(
-            [np.einsum("ij,jk,ik->i", contrasts, b, contrasts) for b in blocks]
+            [
+                ((contrasts @ part[k, :, k]) * contrasts).sum(axis=1)
+                for part in self.covariance
+                for k in range(len(part))
+            ]
         )
 
-    def test(self, contrasts):
-        """Likelihood-ratio test that some contrasts are 0 in all rows of the score.
+    def test(self, contrasts, groups):
+        """Likelihood-ratio tests that groups of contrasts are 0 in all rows of a score.
 
-        The restricted optimum is that of the quadratic approximation. Returns the
-        statistic and the logarithm of its p-value.
+        The restricted optimum is that of the quadratic approximation. If there are many
+        rows and groups, so is the likelihood (Wald test). Returns p-values.
         """
-        theta = self.score.theta
-        n_score = len(theta)
-        rank = np.linalg.matrix_rank(contrasts)
-        if self.joint:
-            full = np.kron(np.eye(n_score), contrasts)
-            step = self.covariance[0] @ full.T
-            change = step @ (pinvh(full @ step) @ (full @ theta.ravel()))
-            restricted = theta - change.reshape(theta.shape)
-        else:
-            restricted = theta.copy()
-            for k, covariance in enumerate(self.covariance):
-                step = covariance @ contrasts.T
-                change = pinvh(contrasts @ step) @ (contrasts @ theta[k])
-                restricted[k] -= step @ change
-        new = Score.of_theta(restricted, self.q)
-        after = _objective(new, self.rows, restricted, self.C)
-        statistic = max(2.0 * (after - self.minimum), 0.0)
-        return statistic, chi2.logsf(statistic, rank * max(n_score - 1, 1))
+        changes = np.empty((len(groups), *self.theta.shape))
+        statistic, rank = np.zeros(len(groups)), np.ones(len(groups))
+        start = 0
+        for part in self.covariance:
+            of = slice(start, start + len(part))
+            start = of.stop
+            steps, values = part @ contrasts.T, self.theta[of] @ contrasts.T
+            for g, at in enumerate(groups):
+                step, value = steps[..., at], values[:, at].ravel()
+                gram = np.tensordot(contrasts[at], step, (1, 1)).swapaxes(0, 1)
+                gram = gram.reshape(len(value), -1)
+                if len(value) > 1:
+                    value = np.linalg.pinv(gram, 1e-9, hermitian=True) @ value
+                else:
+                    value = value / np.maximum(gram[0], 1e-300)
+                if len(at) > 1:
+                    rank[g] = np.linalg.matrix_rank(contrasts[at])
+                changes[g, of] = step.reshape(len(part), self.size, -1) @ value
+                statistic[g] += value @ values[:, at].ravel()
+        if len(self.rows.y) * changes.size / self.size <= MAX_WORK:
+            for g, change in enumerate(changes):
+                after = _objective(self.rows, self.theta - change, self.C)
+                statistic[g] = 2.0 * (after - self.minimum)
+        return chdtrc(rank * (self.rows.n_classes - 1), statistic.clip(0.0))
 
 
-def order_columns(rows, column, C, n_columns):
+def forward_scores(rows, column, C, n_columns):
     """Select columns one after the other, by score tests given the leaves.
 
-    Returns
-    -------
-    list of int
-        At most `n_columns` columns, in the order of their selection.
+    Yields the indices of the terms of no column, of one, and so on up to `n_columns`,
+    and the score that is fitted to them.
     """
-    selected, remaining = [], sorted(set(column.tolist()))
-    while remaining and len(selected) < n_columns:
-        in_model = np.flatnonzero(np.isin(column, selected))
-        score = fit_score(rows.with_terms(in_model), C)
-        if score is None:
-            return selected
-        values = score.values(rows.terms[:, in_model], rows.leaves)
-        proba = probabilities(values, rows.n_classes)
-        statistic = dict.fromkeys(remaining, 0.0)
-        for k in range(len(score.intercept)):
-            p = proba[:, -1] if len(score.intercept) == 1 else proba[:, k]
-            positive = rows.y == (
-                rows.n_classes - 1 if len(score.intercept) == 1 else k
-            )
-            _add_score_statistics(rows, column, in_model, p, positive, C, statistic)
-        n_free = max(rows.n_classes - 1, 1)
-        share = 1.0 if rows.n_classes == 2 else (rows.n_classes - 1) / rows.n_classes
-        size = {j: max((column == j).sum(), 1) for j in remaining}
-        best = min(
-            remaining, key=lambda j: chi2.logsf(share * statistic[j], size[j] * n_free)
-        )
-        selected.append(best)
-        remaining.remove(best)
-    return selected
+    q, selected = rows.terms.shape[1], []
+    groups = {j: np.flatnonzero(column == j) for j in sorted(set(column.tolist()))}
+    theta = None
+    while True:
+        at = np.flatnonzero(np.isin(column, selected))
+        here = np.append(at, np.arange(q, q + rows.n_leaves + 1))
+        start = None if theta is None else theta[:, here]
+        score = fit_score(rows.with_terms(at), C, start)
+        theta = np.zeros((len(rows.scored), q + rows.n_leaves + 1))
+        theta[:, here] = score.theta
+        yield at, score
+        if len(selected) == min(n_columns, len(groups)):
+            return
+        rest = [j for j in groups if j not in selected]
+        own = [groups[j] for j in rest]
+        statistic = _score_statistics(rows, rows.proba(theta), C, at, own)
+        df = (rows.n_classes - 1) * np.array(list(map(len, own)))
+        selected.append(rest[int(np.argmin(_log_sf(statistic, df)))])
 
 
-def _add_score_statistics(rows, column, in_model, p, positive, C, statistic):
-    # Add g' V^-1 g of each column, where g is the gradient with respect to its terms
-    # and V its variance given the leaves and the terms of the model.
-    terms = rows.terms
-    v = rows.weight * p * (1.0 - p)
-    gradient = terms.T @ (rows.weight * (positive - p))
-    indicator = indicator_of(rows, v)
-    across = indicator.T @ terms
-    across = across.toarray() if issparse(across) else across
-    total = np.maximum(np.bincount(rows.leaves, v, rows.n_leaves), 1e-12)
-    scaled = terms.multiply(v[:, None]) if issparse(terms) else terms * v[:, None]
-    gram = terms.T @ scaled
-    gram = gram.toarray() if issparse(gram) else gram
-    gram = gram - across.T @ (across / total[:, None]) + np.eye(len(gram)) / C
-    if len(in_model):
-        part = gram[:, in_model] @ pinvh(gram[np.ix_(in_model, in_model)])
-        gram = gram - part @ gram[in_model]
-        gradient = gradient - part @ gradient[in_model]
-    for j in statistic:
-        own = np.flatnonzero(column == j)
-        statistic[j] += gradient[own] @ pinvh(gram[np.ix_(own, own)]) @ gradient[own]
+def _score_statistics(rows, proba, C, in_model, groups):
+    # Sum over the rows of the score of g' V^-1 g, where g is the gradient with respect
+    # to the terms of a group, and V its variance given the leaves and terms in the
+    # model.
+    design = rows.design
+    base = np.append(in_model, design.shape[1] - 1)
+    square = design.power(2) if issparse(design) else design**2
+    gradient = (design.T @ rows.error(proba)).T
+    statistics = np.zeros(len(groups))
+    for k, v in enumerate((rows.weight[:, None] * proba * (1.0 - proba)).T):
+        scaled = _scaled(design, v[:, None])
+        across = _dense(rows.indicator @ scaled)
+        share = across / (across[:, -1:] + 1.0 / C)
+        gram = _dense(design[:, base].T @ scaled) - share[:, base].T @ across
+        at = np.arange(len(in_model))
+        gram[at, in_model] += 1.0 / C
+        part = np.linalg.solve(gram[:, base], gram)
+        variance = square.T @ v - (share * across).sum(axis=0) + 1.0 / C
+        variance -= (gram * part).sum(axis=0)
+        single = gradient[k] ** 2 / np.maximum(variance, 1e-12)
+        for g, own in enumerate(groups):
+            if len(own) == 1:
+                statistics[g] += single[own[0]]
+                continue
+            block = design[:, own].T @ scaled[:, own] - share[:, own].T @ across[:, own]
+            block -= gram[:, own].T @ part[:, own]
+            block[np.diag_indices(len(own))] += 1.0 / C
+            statistics[g] += gradient[k, own] @ np.linalg.solve(block, gradient[k, own])
+    return statistics * (rows.n_classes - 1) / len(rows.scored)
+
+
+def _log_sf(x, df):
+    # Logarithm of the survival function of the chi-squared distribution.
+    p, half = chdtrc(df, x), 0.5 * np.maximum(x, 1.0)
+    tail = (0.5 * df - 1.0) * np.log(half) - half - gammaln(0.5 * df)
+    return np.where(p > 1e-300, np.log(np.maximum(p, 1e-300)), tail)

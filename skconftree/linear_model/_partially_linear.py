@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, Self
@@ -29,20 +30,19 @@ from ..utils._types import Floats, Indices, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn
 from ._logistic import (
     MAX_TERMS,
-    MAX_WORK,
     Columns,
     Curvature,
-    Rows,
     Score,
     fit_score,
+    forward_scores,
     log_losses,
-    order_columns,
     probabilities,
 )
 from ._partially_linear_model import PartiallyLinearModel, TreeLeaves
 
 N_FOLDS = 5
 MAX_TRIED = 30  # columns that n_linear_features="auto" tries at most
+CLEAR = 4.0  # standard errors between models that need no further folds
 LARGE = 10.0  # coefficient per standard deviation of nearly separated classes
 MAX_BY_CHANCE = 0.01  # differences of sibling leaves that are expected by chance
 
@@ -130,6 +130,8 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         Indices of the columns in the linear score.
     cv_log_loss_ : tuple of two floats
         Cross-validated log loss on the training rows, of the tree and with the score.
+        Of the five folds, those after the second are skipped once the two differ by
+        more than four standard errors.
 
     See Also
     --------
@@ -227,6 +229,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         """
         caller = type(self).__name__
         tree = ConfidenceTreeClassifier() if self.tree is None else clone(self.tree)
+        unfitted = copy(tree)
         # no warning about unparseable columns here, because the tree issues it
         nominal = nominal_columns(X, tree.categorical_features)
         coded, _, schema = Schema.first(X, caller, nominal)
@@ -240,7 +243,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
             coded, np.arange(len(labels)), sample_weight, tree.sample_weight_kind
         )
         if len(used) < len(labels):
-            X, labels = _safe_indexing(X, used), labels[used]
+            X, labels = _take(X, used), labels[used]
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)[used]
         classes, y = Classes.of(labels)
@@ -252,10 +255,10 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
             X, coded, labels, y.astype(np.intp), sample_weight, weight, schema, classes
         )
         tree.fit(X, labels, sample_weight)
-        self._model = self._fit_model(tree, table)
+        self._model = self._fit_model(tree, unfitted, table)
         return self
 
-    def _fit_model(self, tree, table):
+    def _fit_model(self, tree, unfitted, table):
         n_classes = len(table.classes)
         n_score = 1 if n_classes == 2 else n_classes
         dropped = PartiallyLinearModel(
@@ -267,24 +270,29 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         if n_classes < 2:
             return dropped
         sizes = self._sizes(table.schema)
-        size, dropped.cv_log_loss = self._select_size(tree, table, sizes)
+        columns = self._make_columns(table)
+        terms = columns.transform(table.coded)
+        leaves = TreeLeaves(tree.tree_, tree.apply(table.X), table.weight)
+        rows = leaves.rows(terms, table.y, n_classes)
+        start = None
+        if sizes[0] is None:
+            start = fit_score(rows, self.C)
+        size, dropped.cv_log_loss = self._select_size(
+            unfitted, table, columns.column, rows, sizes, start
+        )
         if not dropped.cv_log_loss[1] < dropped.cv_log_loss[0]:
             return dropped
-        nodes = tree.apply(table.X)
-        leaves = TreeLeaves(tree.tree_, nodes, table.weight)
-        columns, rows = self._make_rows(leaves, table)
         if size is not None:
-            chosen = order_columns(rows, columns.column, self.C, size)
-            at = np.isin(columns.column, chosen)
-            columns, rows = columns.only(chosen), rows.with_terms(np.flatnonzero(at))
-        score, curvature = self._fit_rows(rows)
+            *_, (at, start) = forward_scores(rows, columns.column, self.C, size)
+            columns, rows = columns.only(columns.column[at]), rows.with_terms(at)
+        score, curvature = self._fit_rows(rows, start)
         while self.prune_leaves and curvature is not None:
             merged = _find_equal_leaves(leaves, curvature)
             if not merged:
                 break
             leaves = leaves.merged(merged)
-            rows = rows._replace(leaves=leaves.leaves, n_leaves=len(leaves.nodes))
-            score, curvature = self._fit_rows(rows)
+            rows = leaves.rows(rows.terms, table.y, n_classes)
+            score, curvature = self._fit_rows(rows, fit_score(rows, self.C))
         center, weights = _centering(rows, columns)
         score = score.centered(center)
         model = PartiallyLinearModel(
@@ -317,84 +325,90 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
             )
         return [self.n_linear_features]
 
-    def _select_size(self, tree, table, sizes):
+    def _select_size(self, tree, table, column, all_rows, sizes, start):
         # The smallest number of columns whose log loss is within one standard error of
         # the best, and the log losses of the tree and with these columns.
-        losses = self._cross_validate(tree, table, sizes)
-        share = table.weight / table.weight.sum()
-        means = share @ losses
+        losses, weight = self._cross_validate(
+            tree, table, column, all_rows, sizes, start
+        )
+        means = np.average(losses, axis=0, weights=weight)
         best = 1 + int(means[1:].argmin())
         if len(sizes) > 1:
-            variance = share @ (losses[:, best] - means[best]) ** 2
-            error = np.sqrt(variance / len(losses))
+            error = _standard_error(losses[:, best], weight)
             best = 1 + int(np.argmax(means[1:] <= means[best] + error))
         return sizes[best - 1], (float(means[0]), float(means[best]))
 
-    def _cross_validate(self, tree, table, sizes):
-        # Log loss of each row: of the tree, and with a score of each size.
+    def _cross_validate(self, tree, table, column, all_rows, sizes, start):
+        # Log loss of each row: of the tree, and with a score of each size; and weights.
         losses = np.zeros((len(table.y), 1 + len(sizes)))
         folds = _folds(table, check_random_state(self.random_state))
         with warnings.catch_warnings():
             # of columns and categories, which the fit to all rows has reported
             warnings.simplefilter("ignore", UserWarning)
             for fold in range(N_FOLDS):
-                train, test = (
-                    np.flatnonzero(folds != fold),
-                    np.flatnonzero(folds == fold),
-                )
+                test = np.flatnonzero(folds == fold)
+                train = np.flatnonzero(folds != fold)
                 if len(train) and len(test):
                     losses[test] = self._losses_of_fold(
-                        clone(tree), table.at(train), table.at(test), sizes
+                        tree, table, train, test, column, all_rows, sizes, start
                     )
-        return losses
+                done = folds <= fold
+                gain = losses[done, 0] - losses[done, -1]
+                weight = table.weight[done]
+                if fold and len(sizes) == 1 and _is_clear(gain, weight):
+                    break
+        return losses[done], weight
 
-    def _losses_of_fold(self, tree, train, test, sizes):
-        n_classes = len(train.classes)
-        tree.fit(train.X, train.labels, train.sample_weight)
-        proba = np.zeros((len(test.y), n_classes))
-        known = np.searchsorted(train.classes.names, tree.classes_)
-        proba[:, known] = tree.predict_proba(test.X)
-        losses = [log_losses(proba, test.y)] * (1 + len(sizes))
+    def _losses_of_fold(self, tree, table, train, test, column, all_rows, sizes, start):
+        # Columns are standardized once, for all folds: that uses no labels.
+        n_classes, y = len(table.classes), table.y[test]
+        weight = table.sample_weight
+        tree.fit(
+            _take(table.X, train),
+            table.labels[train],
+            None if weight is None else weight[train],
+        )
+        proba = np.zeros((len(test), n_classes))
+        known = np.searchsorted(table.classes.names, tree.classes_)
+        proba[:, known] = tree.predict_proba(_take(table.X, test))
+        losses = [log_losses(proba, y)]
         if len(known) < 2:
-            return np.column_stack(losses)
-        leaves = TreeLeaves(tree.tree_, tree.apply(train.X), train.weight)
-        columns, rows = self._make_rows(leaves, train)
-        terms, nodes = columns.transform(test.coded), tree.apply(test.X)
-        chosen = []
-        if sizes[0] is not None:
-            chosen = order_columns(rows, columns.column, self.C, max(sizes))
-        for k, size in enumerate(sizes):
-            at = np.arange(terms.shape[1])
-            if size is not None:
-                at = np.flatnonzero(np.isin(columns.column, chosen[:size]))
-            score = fit_score(rows.with_terms(at), self.C, 1e-3)
-            values = terms[:, at] @ score.coef.T + score.intercept
-            values += leaves.constants(score.leaf_coef)[nodes]
-            losses[1 + k] = log_losses(probabilities(values, n_classes), test.y)
+            return np.column_stack(losses * (1 + len(sizes)))
+        nodes = tree.apply(table.X)
+        leaves = TreeLeaves(tree.tree_, nodes[train], table.weight[train])
+        rows = leaves.rows(all_rows.terms[train], table.y[train], n_classes)
+        if start is None:
+            path = list(forward_scores(rows, column, self.C, sizes[-1]))
+            path = [path[min(size, len(path) - 1)] for size in sizes]
+        else:
+            constants = rows.weight[:, None] * start.leaf_coef.T[all_rows.leaves[train]]
+            total = np.maximum(rows.indicator @ rows.weight, 1e-300)
+            start = Score(
+                start.coef,
+                (rows.indicator @ constants / total[:, None]).T,
+                start.intercept,
+            )
+            path = [(slice(None), fit_score(rows, self.C, start.theta))]
+        for at, score in path:
+            values = all_rows.terms[test][:, at] @ score.coef.T + score.intercept
+            values += leaves.constants(score.leaf_coef)[nodes[test]]
+            losses.append(log_losses(probabilities(values, n_classes), y))
         return np.column_stack(losses)
 
-    def _make_rows(self, leaves, table):
+    def _make_columns(self, table):
         columns = Columns.fit(
             table.coded, table.schema.is_categorical, table.weight, self.max_categories
         )
-        terms = columns.transform(table.coded)
-        if self.n_linear_features is not None and terms.shape[1] > MAX_TERMS:
+        n_terms = len(columns.kept)
+        if self.n_linear_features is not None and n_terms > MAX_TERMS:
             raise ValueError(
                 f"n_linear_features must be None for more than {MAX_TERMS:,} terms. "
-                f"The columns have {terms.shape[1]:,}."
+                f"The columns have {n_terms:,}."
             )
-        return columns, Rows(
-            terms,
-            leaves.leaves,
-            table.y,
-            table.weight,
-            len(leaves.nodes),
-            len(table.classes),
-        )
+        return columns
 
-    def _fit_rows(self, rows):
+    def _fit_rows(self, rows, score):
         # The score, and its curvature unless it has too many parameters.
-        score = fit_score(rows, self.C)
         if score.theta.shape[1] > MAX_TERMS:
             return score, None
         curvature = Curvature(score, rows, self.C)
@@ -536,18 +550,21 @@ class _Table(NamedTuple):
     schema: Schema
     classes: Classes
 
-    def at(self, rows):
-        """Some of the rows."""
-        return self._replace(
-            X=_safe_indexing(self.X, rows),
-            coded=self.coded[rows],
-            labels=self.labels[rows],
-            y=self.y[rows],
-            sample_weight=None
-            if self.sample_weight is None
-            else self.sample_weight[rows],
-            weight=self.weight[rows],
-        )
+
+def _standard_error(values, weight):
+    # Weights are frequencies, or their sum is an effective number of rows.
+    mean = np.average(values, weights=weight)
+    return np.sqrt(weight @ (values - mean) ** 2) / weight.sum()
+
+
+def _is_clear(gain, weight):
+    # Whether further folds would not change which of two models is better.
+    mean = np.average(gain, weights=weight)
+    return abs(mean) > CLEAR * _standard_error(gain, weight) > 0.0
+
+
+def _take(X, rows):
+    return X[rows] if isinstance(X, np.ndarray) else _safe_indexing(X, rows)
 
 
 def _folds(table, random_state):
@@ -565,16 +582,22 @@ def _folds(table, random_state):
 def _find_equal_leaves(leaves, curvature):
     # Parents of sibling leaves whose constants do not differ beyond the linear score.
     families = leaves.families()
-    merged = []
-    for parent, children in families.items():
-        contrasts = np.zeros((len(children) - 1, curvature.size))
-        contrasts[:, curvature.q + children[0]] = 1.0
-        at = curvature.q + np.array(children[1:])
-        contrasts[np.arange(len(children) - 1), at] = -1.0
-        _, log_p = curvature.test(contrasts)
-        if np.exp(log_p) * len(families) > MAX_BY_CHANCE:
-            merged.append(parent)
-    return merged
+    contrasts, groups = [], []
+    for children in families.values():
+        at = curvature.q + np.array(children)
+        contrast = np.zeros((len(at) - 1, curvature.size))
+        contrast[:, at[0]] = 1.0
+        contrast[np.arange(len(at) - 1), at[1:]] = -1.0
+        groups.append(len(contrasts) + np.arange(len(contrast)))
+        contrasts.extend(contrast)
+    if not families:
+        return []
+    p_values = len(families) * curvature.test(np.array(contrasts), groups)
+    return [
+        parent
+        for parent, p_value in zip(families, p_values, strict=True)
+        if p_value > MAX_BY_CHANCE
+    ]
 
 
 def _centering(rows, columns):
@@ -606,15 +629,14 @@ def _test(curvature, center, rows, columns, n_features):
     if curvature is None:
         return np.full((n_score, q + n_leaves), np.nan), p_of_terms, p_of_leaves
     errors = np.sqrt(np.maximum(curvature.variances(center[:-1]), 0.0))
-    n_tests = n_leaves + len(set(column.tolist()))
-    if len(rows.y) * n_score * (q + 1.0) * n_tests > MAX_WORK:
-        return errors, p_of_terms, p_of_leaves
-    for j in set(column.tolist()):
-        at = np.flatnonzero(column == j)
-        p_of_terms[at] = n_features * np.exp(curvature.test(center[at])[1])
+    groups = [np.flatnonzero(column == j) for j in np.unique(column)]
+    groups += [[q + k] for k in range(n_leaves) if n_leaves > 1]
+    p_values = curvature.test(center[:-1], groups)
+    n_columns = len(np.unique(column))
+    for at, p_value in zip(groups, p_values[:n_columns], strict=False):
+        p_of_terms[at] = n_features * p_value
     if n_leaves > 1:
-        for k in range(n_leaves):
-            p_of_leaves[k] = n_leaves * np.exp(curvature.test(center[[q + k]])[1])
+        p_of_leaves[:] = n_leaves * p_values[n_columns:]
     return errors, np.minimum(p_of_terms, 1.0), np.minimum(p_of_leaves, 1.0)
 
 

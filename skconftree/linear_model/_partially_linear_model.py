@@ -12,7 +12,7 @@ from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..tree import ConfidenceTreeClassifier
 from ..utils._codec import canonical, default_parameters, merge_defaults
-from ._logistic import Columns, Score, probabilities
+from ._logistic import Columns, Rows, Score, probabilities
 from ._writing import leaf_note, python_program, score_lines, sql_expression
 
 Z95 = 1.959963984540054
@@ -224,6 +224,11 @@ class TreeLeaves:
         self.index = self.index[self.replacement]
         self.leaves = self.index[nodes_of_rows]
         self.parent, self.is_inner = parent, is_inner
+
+    def rows(self, terms, y, n_classes):
+        """Rows of a logistic regression on terms and these leaves."""
+        n_leaves = len(self.nodes)
+        return Rows(terms, self.leaves, y, self.weight, n_leaves, n_classes)
 
     def families(self):
         """Map each inner node whose children are all leaves to their indices."""

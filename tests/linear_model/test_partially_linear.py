@@ -18,9 +18,11 @@ from skconftree.linear_model import _partially_linear
 from skconftree.linear_model._logistic import (
     Curvature,
     Rows,
-    Score,
+    _log_sf,
     _objective,
+    _score_statistics,
     fit_score,
+    probabilities,
 )
 from skconftree.tree import export_html, export_rules, export_text
 
@@ -105,7 +107,7 @@ def test_covariance_is_the_inverse_of_the_hessian(n_classes):
 
     def value(flat):
         theta_ = flat.reshape(theta.shape)
-        return _objective(Score.of_theta(theta_, q), rows, theta_, 0.5)
+        return _objective(rows, theta_, 0.5)
 
     hessian = np.empty((size, size))
     unit = step * np.eye(size)
@@ -127,6 +129,69 @@ def test_covariance_is_the_inverse_of_the_hessian(n_classes):
     expected = np.linalg.pinv(hessian, rcond=1e-6)
     expected = np.diag(expected)[keep].reshape(len(theta), -1)
     assert_allclose(curvature.variances(contrast), expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("is_small", [True, False])
+def test_solvers_reach_the_optimum_of_logistic_regression(
+    n_classes, is_small, monkeypatch
+):
+    """Newton's method without the leaves, and L-BFGS from any start."""
+    rng = np.random.default_rng(0)
+    leaves, y = rng.integers(4, size=90), rng.integers(n_classes, size=90)
+    weight = rng.uniform(0.5, 2.0, size=90)
+    rows = Rows(rng.normal(size=(90, 3)), leaves, y, weight, 4, n_classes)
+    design = np.hstack([rows.terms, np.eye(4)[leaves]])
+    peer = LogisticRegression(C=2.0, tol=1e-12, max_iter=10_000)
+    peer.fit(design, y, sample_weight=weight)
+    monkeypatch.setattr(Rows, "is_small", lambda self, limit: is_small)
+    start = np.full((1 if n_classes == 2 else 3, 8), 0.5)
+    for begin in (None, start):
+        score = Curvature(fit_score(rows, 2.0, begin), rows, 2.0).score
+        found = probabilities(score.values(rows.terms, leaves), n_classes)
+        atol = 1e-6 if is_small or n_classes == 2 else 1e-3
+        assert_allclose(found, peer.predict_proba(design), atol=atol)
+
+
+def test_score_statistics_are_those_of_the_whole_information_matrix():
+    """Of columns with one and two terms, of leaves and a column in the model."""
+    rng = np.random.default_rng(1)
+    leaves, y = rng.integers(3, size=120), rng.integers(2, size=120)
+    rows = Rows(rng.normal(size=(120, 5)), leaves, y, np.ones(120), 3, 2)
+    at, groups = np.array([1]), [[0], [2, 3], [4]]
+    theta = np.zeros((1, 9))
+    theta[:, [1, 5, 6, 7, 8]] = fit_score(rows.with_terms(at), 1.0).theta
+    proba = rows.proba(theta)
+    found = _score_statistics(rows, proba, 1.0, at, groups)
+    design = np.hstack([rows.terms, np.eye(3)[leaves], np.ones((120, 1))])
+    penalty = np.diag([1.0] * 8 + [0.0])
+    hessian = design.T @ (design * proba * (1.0 - proba)) + penalty
+    gradient = design.T @ (proba[:, 0] - y)
+    for value, own in zip(found, groups, strict=True):
+        with_own = [*own, 1, 5, 6, 7, 8]
+        variance = np.linalg.inv(hessian[np.ix_(with_own, with_own)])
+        part = variance[: len(own), : len(own)]
+        assert_allclose(value, gradient[own] @ part @ gradient[own], rtol=1e-6)
+
+
+def test_very_small_p_values_keep_their_order():
+    log_p = _log_sf(np.array([1300.0, 1500.0, 1500.0]), np.array([1, 1, 9]))
+    assert log_p[1] < log_p[2] < log_p[0] < -600
+    assert_allclose(_log_sf(40.0, 3), chi2.logsf(40.0, 3))
+
+
+def test_clear_decisions_skip_folds(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    model = PartiallyLinearTreeClassifier(random_state=0)
+    fits = []
+    fit = ConfidenceTreeClassifier.fit
+    monkeypatch.setattr(
+        ConfidenceTreeClassifier, "fit", lambda *a: fits.append(1) or fit(*a)
+    )
+    short = clone(model).fit(X, y)
+    assert 3 <= len(fits) < 6
+    monkeypatch.setattr(_partially_linear, "CLEAR", np.inf)
+    assert_allclose(clone(model).fit(X, y).coef_, short.coef_)
 
 
 def test_p_values_are_those_of_likelihood_ratio_tests(fitted):
@@ -274,7 +339,7 @@ def test_without_joint_covariance(monkeypatch):
     """Many classes and leaves: errors of each class alone are of the same size."""
     X, y = load_iris(return_X_y=True)
     joint = PartiallyLinearTreeClassifier(random_state=0).fit(X, y)
-    monkeypatch.setattr("skconftree.linear_model._logistic.MAX_PARAMETERS", 5)
+    monkeypatch.setattr("skconftree.linear_model._logistic.MAX_JOINT", 0)
     single = PartiallyLinearTreeClassifier(random_state=0).fit(X, y)
     assert_allclose(single.predict_proba(X), joint.predict_proba(X), atol=2e-3)
     for one, other in zip(single.terms_, joint.terms_, strict=True):
