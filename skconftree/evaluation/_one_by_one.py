@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import struct
 from collections.abc import Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from numbers import Real
 from operator import itemgetter
@@ -85,10 +85,10 @@ class OneByOne(Lockable):
     late_columns : {"add", "drop"}, default="add"
         What to do with keys that do not occur in the first rows, without `columns`:
         ``"add"`` makes a column of each, up to 1,000, ``"drop"`` ignores them. Either
-        way, there is one warning. Columns can only be added to a
-        `ConfidenceTreeClassifier`, and not with ``leaf_memory="gaussian"`` or `X_pool`;
-        other models ignore the keys. A leaf with many rows uses a new numeric column
-        for splits after its next split, because its thresholds are fixed.
+        way, there is one warning. Columns can be added to a `ConfidenceTreeClassifier`
+        and a `ConfidenceForestClassifier`; other models ignore the keys. A leaf with
+        many rows uses a new numeric column for splits after its next split, because its
+        thresholds are fixed.
 
     Attributes
     ----------
@@ -433,51 +433,43 @@ class OneByOne(Lockable):
     @contextmanager
     def _extended(self, x, y):
         # Add the columns and the class of a row, unless it cannot be learned.
-        before, n_rows = dict(vars(self)), self.n_rows_seen_
-        with ExitStack() as undo:
-            try:
-                if self._adds_columns:
-                    self._add_columns(x, undo)
-                if self._adds_classes and y not in self._labels:
-                    undo.callback(self.model._extend(labels=[y]))
-                    self._classes = self.model.classes_
-                    self._prepare()
-                yield
-            except BaseException:
-                if self.n_rows_seen_ == n_rows:
-                    vars(self).update(before)
-                raise
-            undo.pop_all()
+        before, undo = dict(vars(self)), None
+        try:
+            labels = [y] if self._adds_classes and y not in self._labels else []
+            columns = self._late_columns(x) if self._adds_columns else []
+            if labels or columns:
+                undo = self.model._extend(labels, columns)
+                self._classes = self.model.classes_
+                self._n_late += len(columns)
+                kinds = [(name, KINDS[is_nominal]) for name, is_nominal in columns]
+                self._columns = [*dict(self._columns).items(), *kinds]
+                self._prepare()
+            yield
+        except BaseException:
+            if undo is None or undo():
+                vars(self).update(before)
+            raise
 
-    def _add_columns(self, x, undo):
-        # Those of keys that have a value.
+    def _late_columns(self, x):
+        # Keys that have a value and are not columns yet, and whether they are nominal.
         new = {name: x[name] for name in sorted(x.keys() - self._known, key=str)}
         new = {name: value for name, value in new.items() if not is_missing(value)}
         if self._feature_names is not None:
             new = {name: value for name, value in new.items() if isinstance(name, str)}
-        if not new:
-            return
-        kinds = {name: isinstance(value, str) for name, value in new.items()}
-        for name, value in new.items():
-            kinds[name] or number(value, name)  # raises an error if it is invalid
-        try:
-            if self._n_late + len(new) > MAX_LATE_COLUMNS:
-                raise ValueError(f"{MAX_LATE_COLUMNS} columns have been added")
-            undo.callback(self.model._extend(columns=list(kinds.items())))
-        except ValueError as error:
-            self._adds_columns, self._warned = False, True
-            warn_about_keys(new, f" The reason: {error}.")
-            return
-        self._n_late += len(new)
-        added = [(name, KINDS[nominal]) for name, nominal in kinds.items()]
-        self._columns = [*dict(self._columns).items(), *added]
-        self._prepare()
-        if not self._warned:
+        columns = [(name, isinstance(value, str)) for name, value in new.items()]
+        for name, is_nominal in columns:
+            is_nominal or number(new[name], name)  # raises an error if it is invalid
+        if self._n_late + len(columns) > MAX_LATE_COLUMNS:
+            self._adds_columns, self._warned, columns = False, True, []
+            reason = f"{MAX_LATE_COLUMNS} columns have been added"
+            warn_about_keys(new, f" The reason: {reason}.")
+        elif columns and not self._warned:
             self._warned = True
             warn(
                 "Keys that do not occur in the first rows become columns that were "
                 f"missing before: {list(new)}. late_columns='drop' ignores such keys."
             )
+        return columns
 
     def _begin(self, x, y, w):
         # Learn the waiting rows at once, when their columns are known.

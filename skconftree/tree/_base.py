@@ -209,6 +209,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         weight = self.class_weight if isinstance(self.class_weight, dict) else None
         codes = np.arange(len(classes))
         resizing = Resizing(
+            {},
             schema.n_features,
             classes.indices_of(model.classes),
             len(classes),

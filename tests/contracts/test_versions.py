@@ -40,7 +40,7 @@ PLACES = {
     ("tree", "_model", "resolved"): ["pruning", "lookahead", "taken_back"],
     ("tree", "_model", "schema"): ["dates", "names"],
     ("growing tree", *GROWTH): [
-        *("seed", "class_weight", "nominal", "X_pool", "box", "in_forest")
+        *("seed", "class_weight", "nominal", "X_pool", "box", "in_forest", "n_first")
     ],
     ("growing tree", *GROWTH, "settings"): None,
     ("forest", "_model"): ["listed", "sampler", "records", "out_of_bag"],

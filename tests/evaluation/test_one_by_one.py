@@ -20,6 +20,7 @@ from skconftree import (
     NCMTreeClassifier,
     OASISClassifier,
 )
+from skconftree.bounds import CredibleBound
 from skconftree.datasets import make_sea
 from skconftree.evaluation import OneByOne, _one_by_one
 
@@ -516,7 +517,16 @@ def test_a_row_that_waits_and_cannot_be_learned_is_refused(row):
         OneByOne.__new__(OneByOne).__setstate__(state | {"_waiting": [row]})
 
 
-def test_labels_and_keys_that_come_late_are_learned():
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConfidenceTreeClassifier(leaf_memory="rows"),
+        ConfidenceTreeClassifier(leaf_memory="gaussian", leaf_prediction="nb"),
+        ConfidenceForestClassifier(2, grace_period=50, random_state=0),
+    ],
+    ids=["rows", "gaussian", "forest"],
+)
+def test_labels_and_keys_that_come_late_are_learned(model):
     """The model is that of a stream whose column was missing, with all classes."""
     frame, rows, y = people(900)
     labels = ["late" if i >= 500 and i % 3 == 0 else "ab"[y[i]] for i in range(900)]
@@ -524,7 +534,7 @@ def test_labels_and_keys_that_come_late_are_learned():
     gaps = frame.copy()
     for name in late:
         gaps.loc[:399, name] = None if name in NOMINAL else np.nan
-    one = OneByOne(ConfidenceTreeClassifier(leaf_memory="rows"))
+    one, want = OneByOne(clone(model)), clone(model)
     assert one.classes == []
     given = [{k: v for k, v in x.items() if k not in late} for x in rows[:400]]
     for x, label in zip(given, labels, strict=False):
@@ -539,11 +549,38 @@ def test_labels_and_keys_that_come_late_are_learned():
     assert one.classes == ["a", "b", "late"]
     columns = [name for name in COLUMNS if name not in late] + sorted(late)
     assert list(one.columns_) == columns
-    want = ConfidenceTreeClassifier(leaf_memory="rows")
     want.partial_fit(gaps[columns], labels, classes=["a", "b", "late"])
     found = [one.predict_one(x) for x in rows]
     assert (want.predict(frame[columns]) == found).all()
-    assert one.model.get_n_leaves() == want.get_n_leaves() > 5
+    (found, want) = (
+        getattr(m, "estimators_", [m])[-1].tree_ for m in (one.model, want)
+    )
+    assert found.node_count == want.node_count > 5
+    assert columns.index("salary") in found.feature
+
+
+@pytest.mark.parametrize("weighs", ["pool", "volume"])
+def test_columns_come_late_to_unlabeled_rows(weighs):
+    """The model is that of a pool whose column was missing."""
+    frame, rows, y = people(600)
+    frame, pool = frame[["age", "loan"]], people(200, 7)[0][["age", "loan"]]
+    added, gaps = rows[300]["salary"], pool.assign(salary=np.nan)
+    model = ConfidenceTreeClassifier(
+        bound=CredibleBound(pool_weight=weighs), grace_period=25
+    )
+    late = clone(model).partial_fit(frame[:300], y[:300], [0, 1], X_pool=pool)
+    one = OneByOne(late)
+    with pytest.warns(UserWarning, match="become columns"):
+        one.learn_one({"loan": 0.0, "age": 30.0, "salary": added}, 1)
+    rest = frame[300:].assign(salary=[x["salary"] for x in rows[300:]])
+    late.partial_fit(rest, y[300:])
+    want = model.partial_fit(
+        frame[:300].assign(salary=np.nan), y[:300], [0, 1], X_pool=gaps
+    )
+    want.partial_fit(pd.DataFrame({"age": [30.0], "loan": 0.0, "salary": added}), [1])
+    want.partial_fit(rest, y[300:])
+    assert late.get_n_leaves() > 2
+    np.testing.assert_array_equal(late.predict_proba(rest), want.predict_proba(rest))
 
 
 @pytest.mark.filterwarnings("ignore:Keys that do not occur in the first rows become")
@@ -566,21 +603,11 @@ def test_an_invalid_row_adds_nothing():
         assert pickle.dumps(one) == before
 
 
-@pytest.mark.parametrize(
-    ("model", "reason"),
-    [
-        (ConfidenceForestClassifier(2, random_state=0), "cannot be added to a forest"),
-        (tree().set_params(leaf_memory="gaussian"), "leaf_memory='gaussian'"),
-        (None, "0 columns have been added"),
-    ],
-    ids=["forest", "gaussian", "limit"],
-)
-def test_columns_that_cannot_be_added_are_dropped(model, reason, monkeypatch):
-    if model is None:
-        monkeypatch.setattr(_one_by_one, "MAX_LATE_COLUMNS", 0)
-    one = OneByOne(tree() if model is None else model)
+def test_columns_above_the_limit_are_dropped(monkeypatch):
+    monkeypatch.setattr(_one_by_one, "MAX_LATE_COLUMNS", 0)
+    one = OneByOne(tree())
     one.learn_one({"a": 1.0}, "x")
-    with pytest.warns(UserWarning, match=reason):
+    with pytest.warns(UserWarning, match="0 columns have been added"):
         one.learn_one({"a": 2.0, "b": 1.0}, "x")
     one.learn_one({"d": 1.0}, "y")
     assert one.n_rows_seen_ == 3

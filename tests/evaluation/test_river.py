@@ -68,10 +68,24 @@ def test_labels_need_no_declaration():
     assert model.n_rows_seen_ == 650
 
 
-def test_many_rows_are_learned_and_predicted_as_one_by_one():
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        tree(),
+        ConfidenceForestClassifier(2, max_features=2, random_state=0),
+        pytest.param(
+            ConfidenceForestClassifier(
+                2, max_features=2, leaf_memory="gaussian", drift="ddm", random_state=0
+            ),
+            marks=slow,
+        ),
+    ],
+    ids=["tree", "forest", "gaussian forest"],
+)
+def test_many_rows_are_learned_and_predicted_as_one_by_one(estimator):
     frame = FRAME.assign(color=np.where(FRAME["a"] > 3, "red", "blue"))
     frame["late"] = np.where(frame.index > 250, frame["b"] - frame["c"], np.nan)
-    one, many = RiverClassifier(tree()), RiverClassifier(tree())
+    one, many = RiverClassifier(estimator), RiverClassifier(estimator)
     labels = [*LABELS[:300], *["third" if i % 5 else "no" for i in range(300)]]
     assert many.predict_many(frame[:2]).tolist() == [None, None]
     assert many.predict_proba_many(frame[:2]).shape == (2, 0)

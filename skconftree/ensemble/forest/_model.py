@@ -20,7 +20,7 @@ from ...tables._schema import Schema
 from ...tree._classes import ConfidenceTreeClassifier, tree_of_model
 from ...tree._model import TreeModel, read_columns
 from ...tree._parameters import read_resolved
-from ...tree.stream._resize import NOT_RESIZABLE, resized_model
+from ...tree.stream._resize import resized_model
 from ...utils._codec import (
     canonical,
     check_state_parts,
@@ -461,11 +461,13 @@ class ForestModel:
         return canonical(state)
 
     def resized(self, resizing, schema, classes, owner):
-        """Copy with further classes."""
-        if resizing.is_nominal:
-            raise ValueError(NOT_RESIZABLE)
-        state = self.state() | {"classes": classes.names, "out_of_bag": None}
-        state["trees"] = [resized_model(tree, resizing) for tree in state["trees"]]
+        """Copy with further columns and classes."""
+        state = self.state() | {"schema": schema.state(), "classes": classes.names}
+        state |= {
+            "out_of_bag": None,
+            "trees": [resized_model(tree, resizing) for tree in state["trees"]],
+            "resolved": [resizing.resolved(values) for values in state["resolved"]],
+        }
         return ForestModel.of_state(state, owner)
 
     def __reduce__(self):

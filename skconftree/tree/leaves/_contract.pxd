@@ -104,6 +104,7 @@ cdef struct Policy:
     PoolLists pool
     const int32_t* pool_line  # [n_features] line of each, 0 if nominal
     intp_t subset_size      # size of a leaf's feature subset; 0: it uses all features
+    intp_t n_first          # features without those that were added later
     uint64_t seed           # of the feature subsets
 
 

@@ -193,13 +193,14 @@ cdef class LeafStore:
 
     `nominal` features are ascending. If `bayes`, leaves may predict by naive Bayes.
     `n_pool` rows have no label. Each leaf draws a subset of `subset_size` features with
-    `seed`; 0 means that it uses all. If `single_bayes`, a leaf that inherited rows has
-    one naive Bayes model of all its rows.
+    `seed`; 0 means that it uses all. The `n_first` features were not added later. If
+    `single_bayes`, a leaf that inherited rows has one naive Bayes model of all its rows.
     """
 
     def __init__(
         self, intp_t n_features, intp_t n_classes, GrowthSettings settings, tuple nominal,
-        bint bayes, intp_t n_pool, intp_t subset_size=0, uint64_t seed=0, bint single_bayes=False,
+        bint bayes, intp_t n_pool, intp_t subset_size, intp_t n_first, uint64_t seed,
+        bint single_bayes,
     ):
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
@@ -217,6 +218,7 @@ cdef class LeafStore:
         self.policy.bayes = bayes
         self.policy.inherited = settings.inherited
         self.policy.subset_size = subset_size
+        self.policy.n_first = n_first
         self.policy.seed = seed
         if nominal:
             self._nominal = np.array(nominal, dtype=np.int32)

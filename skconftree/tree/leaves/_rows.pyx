@@ -335,15 +335,49 @@ cdef intp_t bytes_of_subset(const Leaf* leaf, const Policy* policy) noexcept nog
     return sizeof(FeatureSubset) + N_SUBSET_ARRAYS * policy.subset_size * sizeof(int32_t)
 
 
+cdef void _draw_features(
+    uint64_t key, intp_t n, intp_t n_first, intp_t d, int32_t* features, int32_t* drawn
+) noexcept nogil:
+    # Draw n of the first features, ascending; `features` is scratch. Each of the others then
+    # replaces one of them with the probability that makes all subsets equally probable.
+    cdef int32_t feature
+    cdef intp_t i, k
+    for i in range(n_first):
+        features[i] = <int32_t> i
+    for i in range(n):
+        key = mix(key)
+        k = i + <intp_t> (key % <uint64_t> (n_first - i))
+        feature = features[k]
+        features[k] = features[i]
+        features[i] = feature
+        k = i
+        while k > 0 and drawn[k - 1] > feature:
+            drawn[k] = drawn[k - 1]
+            k -= 1
+        drawn[k] = feature
+    for i in range(n_first, d):
+        key = mix(key)
+        k = <intp_t> (key % <uint64_t> (i + 1))
+        if k < n:
+            memmove(drawn + k, drawn + k + 1, (n - 1 - k) * sizeof(int32_t))
+            drawn[n - 1] = <int32_t> i
+
+
+def drawn_features(uint64_t key, intp_t n, intp_t n_first, intp_t d):
+    """Features of a leaf with this key: n of d, of which the first are not late."""
+    cdef int32_t[::1] features = np.empty(d, dtype=np.int32)
+    cdef int32_t[::1] drawn = np.empty(n, dtype=np.int32)
+    _draw_features(key, n, n_first, d, &features[0], &drawn[0])
+    return np.asarray(drawn)
+
+
 cdef int draw_subset(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t n = policy.subset_size
     cdef intp_t d = policy.n_features
-    cdef uint64_t key = leaf.key
     cdef int32_t* features
     cdef int32_t* nominal
     cdef Policy* own
-    cdef int32_t feature
-    cdef intp_t i, k
+    cdef intp_t i
     if n == 0:
         return 0
     features = <int32_t*> take_array(policy.blocks, d, sizeof(int32_t))
@@ -351,19 +385,7 @@ cdef int draw_subset(Leaf* leaf, const Policy* policy) except -1 nogil:
         policy.blocks, 1, sizeof(FeatureSubset) + N_SUBSET_ARRAYS * n * sizeof(int32_t)
     )
     leaf.subset.features = <int32_t*> (leaf.subset + 1)
-    for i in range(d):
-        features[i] = <int32_t> i
-    for i in range(n):
-        key = mix(key)
-        k = i + <intp_t> (key % <uint64_t> (d - i))
-        feature = features[k]
-        features[k] = features[i]
-        features[i] = feature
-        k = i
-        while k > 0 and leaf.subset.features[k - 1] > feature:
-            leaf.subset.features[k] = leaf.subset.features[k - 1]
-            k -= 1
-        leaf.subset.features[k] = feature
+    _draw_features(leaf.key, n, policy.n_first, d, features, leaf.subset.features)
     release(policy.blocks, features)
     own = &leaf.subset.policy
     own[0] = policy[0]

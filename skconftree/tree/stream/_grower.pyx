@@ -276,7 +276,8 @@ cdef class Grower:
         )
         self.leaves = LeafStore(
             d, K, settings, recipe.nominal, self.predictor.counts_hits,
-            0 if pool is None else pool.shape[0], subset_size, recipe.seed, recipe.in_forest,
+            0 if pool is None else pool.shape[0], subset_size,
+            d if recipe.n_first is None else recipe.n_first, recipe.seed, recipe.in_forest,
         )
         self.policy = &self.leaves.policy
         self.source.policy = self.policy

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...utils._codec import StateError
+from ..leaves._rows import drawn_features
 from ..nodes._state import NODE_ARRAYS
 from ._state import GrowerState
 
@@ -20,22 +20,22 @@ HEADER = (
 N_NUMBERS = 7  # after the header
 N_OPTIONS = 6  # of a tree with isotonic values: evidence, shrinkage, arrays it has
 N_COUNTS = 3  # arrays of class counts of a leaf
-CONTINUOUS, NOMINAL = 0, 2  # kinds of bins
+CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2  # kinds of bins
 CATEGORY_CAPACITY = 4  # bins of a nominal column with one category
 FULL, EMPTY = -2, -1  # new bins: with all rows, and without rows
-NOT_RESIZABLE = (
-    "columns cannot be added to a forest, nor to a tree with X_pool or with "
-    "leaf_memory='gaussian'"
-)
+ROWS, GAUSSIAN = 1, 3  # codes of memories whose bins only count categories
+ABSENT = [0.0, 0.0, np.inf, -np.inf]  # moments of a column without values
 
 
 class Resizing(NamedTuple):
     """New numbers of classes and features.
 
+    `pools` are resized tables of unlabeled rows, which trees share; empty at first.
     `classes_at` are the new indices of the old classes. `is_nominal` has an entry
     for each new column. `class_weight` are all class weights, None if they are all 1.
     """
 
+    pools: dict
     n_features: int  # old number
     classes_at: np.ndarray
     n_classes: int
@@ -81,23 +81,40 @@ class Resizing(NamedTuple):
         d, n_new = self.n_features, len(self.is_nominal)
         weights = values["class_weight"]
         new = [d + i for i, nominal in enumerate(self.is_nominal) if nominal]
-        settings = dict(values["settings"])
+        settings, pool, box = dict(values["settings"]), values["X_pool"], values["box"]
+        n_first = values["n_first"]
         if n_new:
-            no_pool = values["X_pool"] is None and values["box"] is None
-            if values["in_forest"] or settings["gaussian"] or not no_pool:
-                raise StateError(NOT_RESIZABLE)
             if settings.get("monotonic_cst") is not None:
                 settings["monotonic_cst"] += (0,) * n_new
             if settings["max_features"] == d:
                 settings["max_features"] = d + n_new
+            elif values["in_forest"] and settings["max_features"] and n_first is None:
+                n_first = d
+        if n_new and pool is not None:
+            if id(pool) not in self.pools:
+                gaps = np.tile(_missing(self.is_nominal), (len(pool), 1))
+                self.pools[id(pool)] = pool, np.hstack([pool, gaps])
+            _, pool = self.pools[id(pool)]
         return values | {
             "settings": settings,
             "class_weight": None if weights is None else self._weights(weights),
             "nominal": (*values["nominal"], *new),
+            "X_pool": pool,
+            "box": None if box is None else np.vstack([box, np.zeros((n_new, 2))]),
+            "n_first": n_first,
         }
 
-    def grower(self, state, subset_size=0):
-        """Resize the state of a grower, with trees that may replace its parts."""
+    def resolved(self, values):
+        """Resize resolved parameters."""
+        is_all = values["max_features"] == self.n_features
+        n_new = len(self.is_nominal) if is_all else 0
+        return values | {"max_features": values["max_features"] + n_new}
+
+    def grower(self, state, *of_leaves):
+        """Resize the state of a grower, with trees that may replace its parts.
+
+        `of_leaves` are arguments of `_Leaves`.
+        """
         version, *parts = state
         parts = GrowerState(*parts)
         n_codes = parts.n_codes
@@ -107,15 +124,15 @@ class Resizing(NamedTuple):
         background, monitors = parts.background, parts.monitors
         if background is not None:
             tree, growth = background
-            background = self.tree(tree), self.grower(growth, subset_size)
+            background = self.tree(tree), self.grower(growth, *of_leaves)
         if monitors is not None:
             monitors = monitors[0], self._bytes_of_counts(monitors[1])
         challengers = tuple(
-            (*entry[:4], self.tree(entry[4]), self.grower(entry[5], subset_size))
+            (*entry[:4], self.tree(entry[4]), self.grower(entry[5], *of_leaves))
             for entry in parts.challengers
         )
         parts = parts._replace(
-            leaves=_Leaves(self, subset_size).resized(parts.leaves),
+            leaves=_Leaves(self, *of_leaves).resized(parts.leaves),
             background=background,
             missing=parts.missing or not all(self.is_nominal),
             n_codes=n_codes,
@@ -133,24 +150,37 @@ def resized_model(state, resizing):
         max_features = values["settings"]["max_features"] or resizing.n_features
         has_subsets = values["in_forest"] and max_features < resizing.n_features
         size = max_features if has_subsets else 0
-        grower = [resizing.recipe(values), resizing.grower(growth, size)]
-    resolved = dict(state["resolved"])
-    if resolved["max_features"] == resizing.n_features:
-        resolved["max_features"] += len(resizing.is_nominal)
+        recipe = resizing.recipe(values)
+        n_first = recipe["n_first"] or resizing.n_features
+        bound = values["settings"]["bound"]
+        fixed_cuts = bound is not None and bound.fixed_cuts
+        grower = [recipe, resizing.grower(growth, size, n_first, fixed_cuts)]
     return state | {
         "tree": resizing.tree(state["tree"]),
         "grower": grower,
         "honest_counts": None if counts is None else resizing.counts(counts),
-        "resolved": resolved,
+        "resolved": resizing.resolved(state["resolved"]),
     }
 
 
-class _Leaves:
-    """Resizes the leaves of a state one after the other."""
+def _missing(is_nominal):
+    # Values of new columns in rows before; the missing category is the first.
+    return np.where(is_nominal, np.float32(0.0), np.float32(np.nan))
 
-    def __init__(self, resizing, subset_size):
+
+class _Leaves:
+    """Resizes the leaves of a state one after the other.
+
+    A leaf uses `subset_size` features, 0: all; `n_first` features were not added later.
+    `_kept` are the old features that a leaf still uses; `_new` has an entry for each of
+    its new features: whether it is nominal.
+    """
+
+    def __init__(self, resizing, subset_size, n_first, fixed_cuts):
         self._resizing, self._subset_size = resizing, subset_size
+        self._n_first, self._fixed_cuts = n_first, fixed_cuts
         self._n_features = subset_size or resizing.n_features
+        self._kept, self._new = np.arange(self._n_features), resizing.is_nominal
         self._data, self._at, self._written = b"", 0, []
 
     def resized(self, data):
@@ -170,96 +200,131 @@ class _Leaves:
         self._at += array.nbytes
         return array
 
-    def _put(self, array, *columns):
-        # `columns` are appended along the last axis.
-        for column in columns:
-            column = np.full((*array.shape[:-1], 1), column, dtype=array.dtype)
-            array = np.concatenate([array, column], axis=-1)
+    def _put(self, array):
         self._written.append(array.tobytes())
+
+    def _put_columns(self, array, new):
+        # The last axis are the features; `new` is a value, or one for each new feature.
+        shape = (*array.shape[:-1], len(self._new))
+        added = np.broadcast_to(np.asarray(new, dtype=array.dtype), shape)
+        self._put(np.concatenate([array[..., self._kept], added], axis=-1))
 
     def _copy(self, dtype, *shape):
         array = self._take(dtype, *shape)
         self._put(array)
         return array
 
+    def _draw(self):
+        # New features replace some of those of the leaf.
+        (key,) = self._copy(np.uint64, 1).tolist()
+        n, d = self._subset_size, self._resizing.n_features
+        nominal = self._resizing.is_nominal
+        old, new = (
+            drawn_features(key, n, self._n_first, n_features)
+            for n_features in (d, d + len(nominal))
+        )
+        self._kept = np.flatnonzero(np.isin(old, new))
+        self._new = tuple(nominal[f - d] for f in new[new >= d].tolist())
+
     def _leaf(self):
         resizing, d, K = self._resizing, self._n_features, self._resizing.n_old_classes
-        nominal = resizing.is_nominal
         if self._subset_size:
-            self._copy(np.uint64, 1)  # seed of its features
+            self._draw()
         header = self._take(np.int64, len(HEADER))
         fields = dict(zip(HEADER, header.tolist(), strict=True))
-        if nominal and (fields["has_extra"] or fields["has_box"]):
-            raise StateError(NOT_RESIZABLE)
         header, index = header.copy(), len(self._written)
         self._put(header)
         self._copy(np.float64, N_NUMBERS)
         counts = self._take(np.float64, N_COUNTS, K)
         self._put(resizing.counts(counts))
         n = fields["n_rows"]
-        # the missing category of a new column has code 0
-        values = [0.0 if is_nominal else np.nan for is_nominal in nominal]
-        self._put(self._take(np.float32, n, d), *values)
+        self._put_columns(self._take(np.float32, n, d), _missing(self._new))
         self._put(resizing.classes_at[self._take(np.uint16, n)].astype(np.uint16))
         if fields["has_weights"]:
             self._copy(np.float64, n)
         if fields["n_bins"]:
             self._bins(fields, header, counts)
-            self._written[index] = header.tobytes()
-        for _ in range(2):
-            self._moments()
-        if fields["has_extra"]:
-            self._copy(np.float64, 2 * d)
+        position = len(self._written)
+        has_moments, has_fresh_moments = self._moments(), self._moments()
+        if (
+            has_moments
+            and not fields["n_bins"]
+            and any(self._new)
+            and (fields["code"] == GAUSSIAN or not self._fixed_cuts)
+        ):  # the first nominal columns
+            written, self._written = self._written, self._written[:position]
+            fields |= {"has_histogram": 1, "has_fresh_histogram": has_fresh_moments}
+            self._bins(fields, header, counts)
+            self._written += written[position:]
+        self._written[index] = header.tobytes()
+        if fields["has_extra"]:  # no cuts of new columns
+            self._put(self._take(np.float64, d, 2)[self._kept])
+            self._put(np.zeros((len(self._new), 2)))
         if fields["has_box"]:
-            self._copy(np.float64, 2 * resizing.n_features + 1)
+            self._copy(np.float64, resizing.n_features, 2)
+            self._put(np.zeros((len(resizing.is_nominal), 2)))
+            self._copy(np.float64, 1)
 
     def _bins(self, fields, header, counts):
         # Updates the header. Bins come from those before; new ones have no rows, or all
         # rows if they are for missing values.
         d, K, n_bins = self._n_features, self._resizing.n_old_classes, fields["n_bins"]
-        nominal = self._resizing.is_nominal
-        first = np.append(self._take(np.int32, d), n_bins)
-        edges = self._take(np.float32, n_bins)
-        low, high = self._take(np.float32, d), self._take(np.float32, d)
-        kinds = self._take(np.uint8, d)
-        adds_missing = not (all(nominal) or fields["bins_missing"])
+        if fields["n_bins"]:
+            first = np.append(self._take(np.int32, d), n_bins)
+            edges = self._take(np.float32, n_bins)
+            low, high = self._take(np.float32, d), self._take(np.float32, d)
+            kinds = self._take(np.uint8, d)
+        else:  # there are no nominal columns: a bin of each column, which is not used
+            first, edges = np.arange(d + 1), np.full(d, np.inf, dtype=np.float32)
+            low = high = np.zeros(d, dtype=np.float32)
+            kinds = np.full(d, DISCRETE, dtype=np.uint8)
+        only_categories = fields["code"] in (ROWS, GAUSSIAN) and fields["has_histogram"]
+        adds_missing = not (
+            only_categories or all(self._resizing.is_nominal) or fields["bins_missing"]
+        )
+        kind, new_bins = CONTINUOUS, [EMPTY, FULL]
+        if only_categories:
+            kind, new_bins = DISCRETE, [EMPTY]
         sources, starts = [], []  # of the bins, and first bins of the columns
-        for f in range(d):
+        for f in self._kept:
             starts.append(len(sources))
             sources += range(first[f], first[f + 1])
             if adds_missing and kinds[f] != NOMINAL:
                 sources.append(EMPTY)
         edges = np.append(edges, [np.inf, np.inf])[sources]  # EMPTY and FULL are last
-        for is_nominal in nominal:
+        for is_nominal in self._new:
             starts.append(len(sources))
-            new = [EMPTY, FULL]
+            new = new_bins
             if is_nominal:
                 new = [FULL, *[EMPTY] * (CATEGORY_CAPACITY - 1)]
             sources += new
-            edges = np.append(
-                edges, np.arange(len(new)) if is_nominal else [np.inf] * 2
-            )
-        header[HEADER.index("n_bins")] = len(sources)
-        header[HEADER.index("bins_missing")] |= adds_missing
+            ends = np.arange(len(new)) if is_nominal else np.full(len(new), np.inf)
+            edges = np.append(edges, ends)
+        fields |= {
+            "n_bins": len(sources),
+            "bins_missing": fields["bins_missing"] | adds_missing,
+        }
+        header[:] = [fields[name] for name in HEADER]
         self._put(np.array(starts, dtype=np.int32))
         self._put(edges.astype(np.float32))
         for limits in (low, high):
-            self._put(limits, *[0.0] * len(nominal))
-        self._put(
-            kinds, *[NOMINAL if is_nominal else CONTINUOUS for is_nominal in nominal]
+            self._put_columns(limits, 0.0)
+        self._put_columns(
+            kinds, [NOMINAL if is_nominal else kind for is_nominal in self._new]
         )
         for name, total in (("has_histogram", 1), ("has_fresh_histogram", 0)):
             if fields[name]:
-                histogram = self._take(np.float64, n_bins, K)
+                histogram = np.zeros((d, K))
+                if n_bins:
+                    histogram = self._take(np.float64, n_bins, K)
                 rows = np.concatenate([histogram, [counts[total]], np.zeros((1, K))])
                 self._put(self._resizing.counts(rows[sources]))
 
     def _moments(self):
         resizing, d, K = self._resizing, self._n_features, self._resizing.n_old_classes
-        n_new = len(resizing.is_nominal)
         (has_moments,) = self._copy(np.uint8, 1)
         if not has_moments:
-            return
+            return False
         n = self._take(np.float64, K + 1)
         self._put(np.append(resizing.counts(n[:-1]), n[-1]))
         blocks = [b"\0"] * resizing.n_classes + [b"\0"]
@@ -268,12 +333,13 @@ class _Leaves:
             (n_parts,) = self._take(np.uint8, 1)
             block = self._take(np.float64, 4 if n_parts else 0, d)
             known = self._take(np.float64, d) if n_parts > 1 else np.full(d, n[c])
-            n_parts = max(n_parts, 2) if n_parts and n_new else n_parts
+            n_parts = max(n_parts, 2) if n_parts and self._new else n_parts
             self._put(np.array([n_parts], dtype=np.uint8))
-            self._put(block, *[0.0] * n_new)
+            self._put_columns(block, np.reshape(ABSENT, (4, 1))[: len(block)])
             if n_parts > 1:
-                self._put(known, *[0.0] * n_new)
+                self._put_columns(known, 0.0)
             index = -1 if c == K else resizing.classes_at[c]
             blocks[index] = b"".join(self._written)
             self._written = []
         self._written = [*written, *blocks]
+        return True

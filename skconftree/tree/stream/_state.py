@@ -29,8 +29,9 @@ class Recipe(NamedTuple):
     its volume. `in_forest` is True for a tree of a forest: a leaf then draws
     `max_features` features once and uses only these, while a single tree draws features
     at each split attempt. A tree of a forest that replaces another after a drift has a
-    different seed. A leaf in a forest that inherited rows has a single naive Bayes
-    model, to save time.
+    different seed. `n_first` is the number of features when the forest started, if
+    others were added later. A leaf in a forest that inherited rows has a single naive
+    Bayes model, to save time.
     """
 
     settings: GrowthSettings
@@ -40,6 +41,7 @@ class Recipe(NamedTuple):
     X_pool: np.ndarray | None = None
     box: np.ndarray | None = None
     in_forest: bool = False
+    n_first: int | None = None
 
     def values(self):
         """Return the recipe as a dict of plain values, for pickles."""
@@ -84,7 +86,8 @@ def check_recipe(recipe, tree):
 
 def _fits_tree(recipe, tree):
     d, K = tree.n_features, tree.max_n_classes
-    settings, nominal = recipe.settings, recipe.nominal
+    settings, nominal, n_first = recipe.settings, recipe.nominal, recipe.n_first
+    n_first = d if n_first is None else n_first
     pool, box = recipe.X_pool, recipe.box
     split = tree.feature >= 0
     return bool(
@@ -96,7 +99,8 @@ def _fits_tree(recipe, tree):
         and (pool is None or settings.uses_pool)
         and settings.by_volume == (box is not None)
         and isinstance(settings.drift, BaseDetector | LocalRepair | None)
-        and (settings.values()["max_features"] or 1) <= d
+        and type(n_first) is int
+        and (settings.values()["max_features"] or 1) <= n_first <= d
         and all(type(f) is int and 0 <= f < d for f in nominal)
         and nominal == tuple(sorted(set(nominal)))
         and np.array_equal(

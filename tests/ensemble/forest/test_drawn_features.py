@@ -10,6 +10,7 @@ from reference.draws import LastingTree, mix
 from reference.effort import cases
 from reference.forest import stream_counts
 from reference.tree import assert_same_evidence
+from skconftree.tree.leaves._rows import drawn_features
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
@@ -194,3 +195,23 @@ def test_a_damaged_past_raises():
         make(tree, values | {"in_forest": False}, grown)
     with pytest.raises(ValueError, match="does not match the tree"):
         make(tree, values | {"in_forest": 1}, grown)
+    for n_first in (1, 6, 3.0):
+        with pytest.raises(ValueError, match="does not match the tree"):
+            make(tree, values | {"n_first": n_first}, grown)
+
+
+def test_late_features_replace_others_with_equal_probability():
+    keys = np.random.default_rng(0).integers(2**63, size=6000).tolist()
+    before = np.array([drawn_features(key, 3, 5, 5) for key in keys])
+    after = np.array([drawn_features(key, 3, 5, 8) for key in keys])
+    drawn, n_drawn = np.unique(after, axis=0, return_counts=True)
+    assert (np.diff(drawn, axis=1) > 0).all()
+    n_sets = 8 * 7 * 6 // 6
+    assert len(drawn) == n_sets
+    # each set of features is as probable as any other
+    expected = len(keys) / n_sets
+    assert ((n_drawn - expected) ** 2 / expected).sum() < 100.0  # p < 0.0002
+    kept = [
+        set(old) >= set(new[new < 5]) for old, new in zip(before, after, strict=True)
+    ]
+    assert all(kept)
