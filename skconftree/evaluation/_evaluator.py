@@ -33,6 +33,7 @@ from ._metrics import (
     cohen_kappa,
     need_proba,
     resolved_scorers,
+    spread,
 )
 
 
@@ -100,6 +101,20 @@ class Waiting:
         starts = np.array([first for first, _ in self.pieces], dtype=np.intp)
         used = np.unique(np.searchsorted(starts, entries["row"], side="right") - 1)
         return self._with(entries, [self.pieces[i] for i in used])
+
+    def grown(self, at, n):
+        """Return a copy for n classes, of which `at` are those before, and -1.
+
+        n is 0 without class probabilities.
+        """
+        old = self.entries
+        entries = np.zeros(len(old), dtype=Waiting(n).entries.dtype)
+        for name, _ in ENTRY:
+            is_class = name in ("true", "predicted", "no_change", "majority")
+            entries[name] = at[old[name]] if is_class else old[name]
+        if n:
+            entries["proba"] = spread(old["proba"], at[:-1], n)
+        return self._with(entries, self.pieces)
 
     def extended(self, X, first, row, due, true, weight):
         """Return a copy with entries for rows of X, which are not predicted yet."""
@@ -255,7 +270,7 @@ class DelayedStep:
             return False
         self._predict(start)
         self._predict_baselines(start, stop)
-        arguments = self._arguments(positions)
+        arguments = run._arguments(self._weight(positions))
         self._in_progress = positions, run._n_rows_seen()
         X, true = slice_rows(self.X, start, stop), self.rows.entries["true"][positions]
         predictions, proba = run._predict_and_learn(
@@ -298,17 +313,10 @@ class DelayedStep:
         run = self.run
         for X, part in self.rows.rows(positions):
             labels = run.classes_.take(self.rows.entries["true"][part])
-            arguments = self._arguments(part)
+            arguments = run._arguments(self._weight(part))
             self._in_progress = part, run._n_rows_seen()
             run.estimator.partial_fit(X, labels, **arguments)
             self._record_learned(part)
-
-    def _arguments(self, positions):
-        weight = self._weight(positions)
-        arguments = {} if weight is None else {"sample_weight": weight}
-        if not hasattr(self.run.estimator, "classes_"):
-            arguments["classes"] = self.run.classes_
-        return arguments
 
     def _record_learned(self, positions):
         self.learned.append(positions)
@@ -361,6 +369,14 @@ MAX_WEIGHT = 1e300  # total weight of a run, so that metrics are finite
 
 # Defaults of parameters for states of older versions; NO_DEFAULT: none.
 SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
+GROWING = (
+    "classes_",
+    "_positive",
+    "_total",
+    "_window",
+    "_baselines",
+)  # with new classes
+GROWING += ("_predictions", "_waiting")
 STATE_CLASSES = {  # attributes that are stored as dictionaries of their attributes
     "_total": Tally,
     "_window": Tally,
@@ -522,9 +538,12 @@ class PrequentialEvaluator(Lockable):
     estimator : classifier with `partial_fit_predict`, or `partial_fit` and `predict`
         It is trained in place.
     classes : array-like of shape (n_classes,), default=None
-        All labels of the stream. None takes the classes of the fitted estimator.
+        All labels of the stream. None takes the classes of the fitted estimator. If it
+        is not fitted, each label becomes a class of it, and of the metrics, when it
+        first arrives; only `ConfidenceTreeClassifier` and `ConfidenceForestClassifier`
+        support this.
     pos_label : label, default=None
-        The class whose F1 is reported. None takes the second of two classes; with any
+        The class whose F1 is reported. None takes the second of two `classes`; with any
         other number of classes F1 is then NaN.
     scoring : str, callable or list of them, default=None
         Further metrics, see :func:`iter_prequential`.
@@ -577,6 +596,7 @@ class PrequentialEvaluator(Lockable):
     (150, 75, 0.96)
     """
 
+    _adds_classes = False  # whether labels become classes when they arrive
     _listener = None  # a function of predicted classes and probabilities, see `_notify`
 
     def __init__(
@@ -598,7 +618,10 @@ class PrequentialEvaluator(Lockable):
                 f"{hint if hasattr(estimator, 'model') else ''}".rstrip()
             ) from absent
         self.estimator = estimator
-        self.classes_ = resolve_classes(estimator, classes, "estimator")
+        self._adds_classes = classes is None and adds_classes(estimator)
+        self.classes_ = np.zeros(0)
+        if not self._adds_classes:
+            self.classes_ = resolve_classes(estimator, classes, "estimator")
         if pos_label is None and len(self.classes_) == 2:
             pos_label = self.classes_.tolist()[1]
         self.pos_label_ = pos_label
@@ -606,7 +629,8 @@ class PrequentialEvaluator(Lockable):
         arrival_times(None, delay, 1, 0, 0.0)
         self.delay = delay
         self._scorers = resolved_scorers(scoring)
-        self._needs_proba = need_proba(self._scorers, self.classes_)
+        classes = np.arange(2) if self._adds_classes else self.classes_
+        self._needs_proba = need_proba(self._scorers, classes)
         if self._needs_proba and not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 f"scoring needs predict_proba, which {type(estimator).__name__} does "
@@ -618,7 +642,7 @@ class PrequentialEvaluator(Lockable):
         self.cpu_seconds_ = 0.0
         self._total = Tally(len(self.classes_))
         self._window = Tally(len(self.classes_))
-        self._baselines = Baselines(len(self.classes_))
+        self._baselines = Baselines(len(self.classes_), -1 if self._adds_classes else 0)
         self._predictions = Predictions()
         self._waiting = Waiting(len(self.classes_) if self._needs_proba else 0)
         self._dictionaries = None  # columns, if rows are dictionaries
@@ -700,9 +724,9 @@ class PrequentialEvaluator(Lockable):
         Raises
         ------
         ValueError
-            If the rows are invalid, or a label is not in `classes_`. The metrics are
-            then unchanged, and so is the estimator if it validates its input before it
-            learns the first row.
+            If the rows are invalid, or a label is not in `classes_` and cannot be
+            added. The metrics are then unchanged, and so is the estimator if it
+            validates its input before it learns the first row.
         """
         rows = dictionaries_in(X)
         if rows is None:
@@ -757,17 +781,26 @@ class PrequentialEvaluator(Lockable):
                     f"sample_weight must sum to at most {MAX_WEIGHT:g} in a run."
                 )
         delay = self.delay if delay is None else delay
-        if time is None and not np.any(delay) and not self.n_waiting_:
-            if not (self._computes_proba and self._per_row) or self._returns_proba():
-                return self._learn_undelayed(X, y, weight)
-        return self._learn_delayed(X, y, weight, delay, time)
+        is_delayed = time is not None or np.any(delay) or self.n_waiting_
+        needs_rows = self._computes_proba and self._per_row
+        before = {name: vars(self)[name] for name in GROWING}
+        n_before = self.n_rows_, self._n_arrived
+        try:
+            if is_delayed or (needs_rows and not self._returns_proba()):
+                return self._learn_delayed(X, y, weight, delay, time)
+            return self._learn_undelayed(X, y, weight)
+        except BaseException:
+            if (self.n_rows_, self._n_arrived) == n_before:
+                vars(self).update(before)  # without new classes
+            raise
 
     def _learn_delayed(self, X, y, weight, delay, when):
         n, first = len(y), self._n_arrived
         time, due = arrival_times(when, delay, n, first, self._last_time)
         arrives = due < NEVER
+        true = self._encode_new(y[arrives], np.flatnonzero(arrives))
         step = DelayedStep(self, X, n, first, arrives)
-        step.add_rows(due, self._encode(y[arrives], np.flatnonzero(arrives)), weight)
+        step.add_rows(due, true, weight)
         if hasattr(self.estimator, "classes_"):
             self.estimator.predict(X)  # raises errors before the first row is learned
         self._by_time = when is not None
@@ -794,11 +827,8 @@ class PrequentialEvaluator(Lockable):
                 self._last_time = float(when[step.n_predicted - 1])
 
     def _learn_undelayed(self, X, y, weight):
-        true = self._encode(y)
-        arguments = {} if weight is None else {"sample_weight": weight}
+        true, arguments = self._encode_new(y), self._arguments(weight)
         fitted = hasattr(self.estimator, "classes_")
-        if not fitted:
-            arguments["classes"] = self.classes_
         n_rows, seen = self.n_rows_, self._n_rows_seen()
         start = time.process_time()
         predicted = proba = None
@@ -829,6 +859,7 @@ class PrequentialEvaluator(Lockable):
             predicted = self.estimator.partial_fit_predict(X, y, **arguments)
             return self._encode(np.asarray(predicted)), None
         proba = self.estimator.partial_fit_predict(X, y, **arguments, return_proba=True)
+        proba = self._aligned(proba)
         return proba.argmax(axis=1), proba
 
     def _can_predict_and_learn(self):
@@ -842,8 +873,25 @@ class PrequentialEvaluator(Lockable):
     def _predict(self, X):
         """Return class indices, and probabilities if a metric needs them, else None."""
         predicted = self._encode(np.asarray(self.estimator.predict(X)))
-        proba = self.estimator.predict_proba(X) if self._computes_proba else None
-        return predicted, proba
+        if not self._computes_proba:
+            return predicted, None
+        return predicted, self._aligned(self.estimator.predict_proba(X))
+
+    def _aligned(self, proba):
+        # The model learns a class later than the evaluator if its labels are delayed.
+        n = len(self.classes_)
+        if proba.shape[1] == n:
+            return proba
+        return spread(proba, np.searchsorted(self.classes_, self.estimator.classes_), n)
+
+    def _arguments(self, weight):
+        # Arguments to learn rows.
+        arguments = {} if weight is None else {"sample_weight": weight}
+        if self._adds_classes:
+            arguments["new_classes"] = "add"
+        elif not hasattr(self.estimator, "classes_"):
+            arguments["classes"] = self.classes_
+        return arguments
 
     def _returns_proba(self):
         method = self.estimator.partial_fit_predict
@@ -933,12 +981,30 @@ class PrequentialEvaluator(Lockable):
         if pos_label is None:
             return None
         matches = np.flatnonzero(self.classes_ == pos_label)
+        if not len(matches) and self._adds_classes:
+            return None
         if not len(matches):
             raise ValueError(
                 f"pos_label must be one of the classes {_shown(self.classes_)}. Got "
                 f"{pos_label!r} instead."
             )
         return int(matches[0])
+
+    def _encode_new(self, y, rows=None):
+        """Encode labels of the stream, which may become classes."""
+        known = set(self.classes_.tolist())
+        if self._adds_classes and not known.issuperset(y.tolist()):
+            before, labels = self.classes_, np.unique(y)
+            self.classes_ = np.union1d(before, labels) if len(before) else labels
+            self._positive = self._resolve_positive(self.pos_label_)
+            at, n = (
+                np.append(np.searchsorted(self.classes_, before), -1),
+                len(self.classes_),
+            )
+            for name in ("_total", "_window", "_baselines", "_predictions"):
+                setattr(self, name, vars(self)[name].grown(at, n))
+            self._waiting = self._waiting.grown(at, n if self._needs_proba else 0)
+        return self._encode(y, rows)
 
     def _encode(self, y, rows=None):
         """Encode labels as class indices; `rows`: their row numbers in a call."""
@@ -988,6 +1054,12 @@ def checked_rows(X, y, weight):
             )
     check_consistent_length(X, y, weight)
     return X, y, weight
+
+
+def adds_classes(estimator):
+    """Whether it is not fitted, and a label becomes a class when it is learned."""
+    names = signature(getattr(estimator, "partial_fit_predict", len)).parameters
+    return "new_classes" in names and not hasattr(estimator, "classes_")
 
 
 def resolve_classes(estimator, classes, noun):

@@ -10,6 +10,13 @@ from sklearn.metrics import get_scorer, roc_auc_score
 MIN_PROBABILITY = np.finfo(np.float64).eps  # lower limit in the log loss
 
 
+def spread(columns, at, n):
+    """Place columns, one for each class, at their indices among n classes."""
+    out = np.zeros((*columns.shape[:-1], n))
+    out[..., at] = columns
+    return out
+
+
 class FixedPredictions(ClassifierMixin, BaseEstimator):
     """Estimator with fixed predictions for scorers, which get row numbers as X."""
 
@@ -52,6 +59,18 @@ class Predictions:
     def add(self, true, predicted, proba, weight):
         """Return a copy with one more chunk; the original does not change."""
         return Predictions([*self.pieces, (true, predicted, proba, weight)])
+
+    def grown(self, at, n):
+        """Return a copy for n classes, of which `at` are those before, and -1."""
+        return Predictions(
+            (
+                at[true],
+                at[predicted],
+                proba if proba is None else spread(proba, at[:-1], n),
+                w,
+            )
+            for true, predicted, proba, w in self.pieces
+        )
 
     def scores(self, scorers, classes, positive):
         """Return a dict of scores; a score that is not defined is NaN."""
@@ -171,6 +190,14 @@ class Counts:
             setattr(new, name, value + 0)
         return new
 
+    def grown(self, at, n):
+        """Return a copy for n classes, of which `at` are those before, and -1."""
+        new = self.copy()
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(new, name, spread(value, at[:-1], n))
+        return new
+
 
 class Tally(Counts):
     """Sums of weights of the tested rows, by true, predicted and correct class.
@@ -236,15 +263,24 @@ class Tally(Counts):
 
 
 class Baselines(Counts):
-    """No-change and majority-class baselines; both predict class 0 at first."""
+    """No-change and majority-class baselines; both predict class `first` at first."""
 
-    def __init__(self, n_classes):
-        self.last = 0
+    first = 0
+
+    def __init__(self, n_classes, first=0):
+        self.first = self.last = first
         self.counts = np.zeros(n_classes)
+
+    def grown(self, at, n):
+        """Return a copy for n classes, of which `at` are those before, and -1."""
+        new = super().grown(at, n)
+        new.last = int(at[self.last])
+        return new
 
     def predict(self):
         """Return the predictions of both baselines for the next row."""
-        return self.last, int(self.counts.argmax())
+        has_counts = self.first == 0 or self.counts.any()
+        return self.last, int(self.counts.argmax()) if has_counts else self.first
 
     def predict_and_update(self, true, weight):
         """Return the predictions for each row, made before its label is counted."""
@@ -271,14 +307,14 @@ class Baselines(Counts):
         most_frequent = int(self.counts.argmax())
         tolerance = 1.0 - 1e-9  # for rounding in sums of weights
         tracked = np.flatnonzero(final >= tolerance * self.counts[most_frequent])
-        if len(tracked) <= 1:
+        if len(tracked) <= 1 and self.counts.any():
             return most_frequent
         running = np.empty((len(true) + 1, len(tracked)))
         running[0] = self.counts[tracked]
         is_class = true[:, np.newaxis] == tracked
         running[1:] = is_class if weight is None else is_class * weight[:, np.newaxis]
         before = np.cumsum(running, axis=0, out=running)[:-1]
-        return tracked[before.argmax(axis=1)]
+        return np.where(before.any(axis=1), tracked[before.argmax(axis=1)], self.first)
 
 
 def add_up(counts, index, weight):

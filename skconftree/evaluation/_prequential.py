@@ -76,7 +76,8 @@ def iter_prequential(
         Labels.
     classes : array-like of shape (n_classes,), default=None
         All labels that may come. None takes those of `y`, or those that the estimator
-        was fitted with.
+        was fitted with. If `X` is an iterable and a tree or forest is not fitted, each
+        label becomes a class when it first arrives.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, for the estimator and in the metrics.
     chunk_size : int, default=1000
@@ -326,7 +327,8 @@ def prequential_score(
         :func:`iter_prequential`, computed over all tested rows.
     classes : array-like of shape (n_classes,), default=None
         All labels that may come. None takes those of `y`, or those that the estimator
-        was fitted with.
+        was fitted with. If `X` is an iterable and a tree or forest is not fitted, each
+        label becomes a class when it first arrives.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, for the estimator and in the score.
     chunk_size : int, default=1000
@@ -379,7 +381,8 @@ def prequential_score(
     run, chunks = _start(estimator, stream, classes, chunk_size, pos_label, others)
     if "f1" in names and run.pos_label_ is None:
         raise ValueError(
-            f"scoring='f1' needs pos_label, as there are {len(run.classes_)} classes. "
+            "scoring='f1' needs pos_label, as there are "
+            f"{len(run.classes_) or 'no declared'} classes. "
             "Pass the class whose F1 is computed."
         )
     stored = []
