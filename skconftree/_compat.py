@@ -126,13 +126,20 @@ def validate_parameters(estimator, names=None):
     of a class takes longer than growing a small tree. `names` restricts the check.
     """
     kind = type(estimator)
-    changed = {}
     for name, default in _valid_defaults(kind):
         value = getattr(estimator, name)
-        if value is not default and (names is None or name in names):
-            changed[name] = value
-    if changed:
-        _validate(kind._parameter_constraints, changed, kind.__name__)
+        if value is default or not (names is None or name in names):
+            continue
+        if isinstance(value, _IMMUTABLE):
+            _check_value(kind, name, value, type(value))
+        else:
+            _validate(kind._parameter_constraints, {name: value}, kind.__name__)
+
+
+@lru_cache(maxsize=1024)
+def _check_value(kind, name, value, type_of_value):
+    # Once for each value; 1, 1.0 and True are equal.
+    _validate(kind._parameter_constraints, {name: value}, kind.__name__)
 
 
 @lru_cache(maxsize=256)

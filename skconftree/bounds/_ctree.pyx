@@ -47,14 +47,19 @@ cdef class OutcomeScore(Score):
 
     cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
         cdef const float64_t* left = splits.left
+        cdef float64_t factor = self.factor[0] + self.factor[1]
         cdef float64_t n_left, deviation, total
         cdef intp_t i, c
         for i in range(splits.size):
             n_left = splits.n_left[i]
             total = 0.0
-            for c in range(self.n_classes):
-                deviation = left[c] - n_left * self.share[c]
-                total += deviation * deviation * self.factor[c]
+            if self.n_classes == 2:     # the deviations have the same size
+                deviation = left[1] - n_left * self.share[1]
+                total = deviation * deviation * factor
+            else:
+                for c in range(self.n_classes):
+                    deviation = left[c] - n_left * self.share[c]
+                    total += deviation * deviation * self.factor[c]
             out[i] = 0.0
             if 0.0 < n_left < self.n:
                 out[i] = -total / (n_left * (self.n - n_left))

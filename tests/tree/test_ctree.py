@@ -1,6 +1,7 @@
 """Conditional inference trees against their definition and against partykit's."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from reference import ctree as reference
 from reference.effort import examples
+from scipy import sparse
 from sklearn.datasets import load_iris
 
 from skconftree import (
@@ -105,6 +107,26 @@ def table(n=400, n_classes=3, seed=0):
     X = rng.normal(size=(n, 5))
     X[:, 3] += y
     return X, y
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("class_weight", [None, {0: 1.0, 1: 3.0}])
+def test_many_features_are_tested_as_few(n_classes, class_weight):
+    """A dense table has rough tests first; a sparse one and one with weights do not."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(600, 20))
+    X[:, ::2] = X[:, ::2].round(2)
+    X[:, 7] = X[:, 3]  # equal p-values
+    y = np.digitize(X[:, 3] + X[:, 12] + rng.normal(size=600), [0, 1][: n_classes - 1])
+    model = ConfidenceTreeClassifier(CTreeBound(0.5), class_weight=class_weight)
+    tree = model.fit(X, y).tree_
+    assert tree.n_leaves > 5
+    assert pickle.dumps(model.fit(sparse.csr_array(X), y).tree_) == pickle.dumps(tree)
+    weighted = model.fit(X, y, np.full(600, 2.0)).tree_
+    repeated = model.fit(np.tile(X, (2, 1)), np.tile(y, 2)).tree_
+    np.testing.assert_array_equal(weighted.threshold, repeated.threshold)
+    for name in ("statistic", "score"):
+        np.testing.assert_array_equal(weighted.evidence[name], repeated.evidence[name])
 
 
 def test_unrelated_features_are_selected_equally_often():

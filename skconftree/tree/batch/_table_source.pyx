@@ -190,6 +190,36 @@ cdef class TableSource(RowSource):
             counts[self.rows.y[row]] += weight_of(self.rows.count, self.rows.weight, row)
         add_value(sums, K, counts, last - first)
 
+    cdef bint sum_roughly(
+        self, const int32_t* features, intp_t n, float64_t* sums
+    ) noexcept nogil:
+        # Row by row, for all columns of X: their values are next to each other.
+        cdef intp_t K = self.node.n_classes
+        cdef intp_t d = self.rows.n_features
+        cdef intp_t start = self.node.record.start
+        cdef const uint32_t* order = self.rows.columns[features[0]].order
+        cdef const float32_t* x
+        cdef float64_t* smallest = sums + 2 * K * d
+        cdef float64_t* values
+        cdef float64_t* squares
+        cdef float64_t value
+        cdef intp_t i, f
+        if 2 * n < d:
+            return False
+        memset(sums, 0, (2 * K + 1) * d * sizeof(float64_t))
+        for i in range(n):
+            f = features[i]
+            smallest[f] = self.rows.value(self.rows.columns[f].order[start] >> 1, f)
+        for i in range(start, self.node.record.end):
+            x = self.rows.columns[0].values + <intp_t> (order[i] >> 1) * self.rows.stride
+            values = sums + self.rows.y[order[i] >> 1] * d
+            squares = values + K * d
+            for f in range(d):
+                value = <float64_t> x[f] - smallest[f]
+                values[f] += value
+                squares[f] += value * value
+        return True
+
     cdef bint _is_plain(self, intp_t feature) noexcept nogil:
         return (
             self.rows.sparse_columns == NULL and self.rows.columns[feature].order != NULL
@@ -206,6 +236,9 @@ cdef class TableSource(RowSource):
         if not self._is_plain(feature) or self.node.class_weight != NULL:
             return -1
         entries = self.rows.columns[feature].order + self.node.record.start
+        if not entries[0] & 1:      # distinct values
+            n_admissible[0] = max(n + 1 - 2 * max(least, <intp_t> 1), <intp_t> 0)
+            return n - 1
         for p in range(1, n):
             n_cuts += entries[p] & 1
         # those before the first admissible position, and after the last one
@@ -350,6 +383,15 @@ cdef class TableSource(RowSource):
         cdef float64_t w
         if (column.codes != NULL and not column.has_missing and count == NULL and weight == NULL):
             _count_coded_sides(self, column.codes, position, children)
+            return False
+        if self._is_plain(feature):
+            for i in range(start, end):
+                side = i >= start + position
+                children.counts[side * K + self.rows.y[column.order[i] >> 1]] += 1.0
+            for side in range(2):
+                children.rows[side] = position if side == 0 else end - start - position
+                children.n_labeled[side] = children.rows[side]
+                children.pool[side] = <float64_t> children.rows[side]
             return False
         if column.has_missing:
             memset(values.missing, 0, (K + 1) * sizeof(float64_t))

@@ -5,7 +5,7 @@ Terms are defined in _candidates.pxd.
 
 from libc.math cimport INFINITY, ldexp, log, sqrt
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from skconftree.bounds._contract cimport NodeStats
 from skconftree.criteria._score cimport sum_of
@@ -552,6 +552,21 @@ cdef intp_t _drop_small_children(CandidateSplits candidates, intp_t size) noexce
     cdef intp_t K = candidates.n_classes
     cdef intp_t n_retained = 0, i, c
     cdef float64_t weight
+    if not candidates.nominal and min_reweighted <= 0.0:    # `n_left` ascends
+        while size > 0 and n - candidates.n_left[size - 1] < min_weight:
+            size -= 1
+        while n_retained < size and candidates.n_left[n_retained] < min_weight:
+            n_retained += 1
+        if n_retained == 0 or n_retained == size:
+            return size - n_retained
+        size -= n_retained
+        _drop_first(candidates.left, n_retained * K, size * K)
+        _drop_first(candidates.n_left, n_retained, size)
+        _drop_first(candidates.pool_left, n_retained, size)
+        _drop_first(candidates.phi_left, n_retained, size)
+        _drop_first(candidates.phi_right, n_retained, size)
+        memmove(candidates.position, candidates.position + n_retained, size * sizeof(intp_t))
+        return size
     for i in range(size):
         if candidates.n_left[i] < min_weight or n - candidates.n_left[i] < min_weight:
             continue
@@ -568,6 +583,10 @@ cdef intp_t _drop_small_children(CandidateSplits candidates, intp_t size) noexce
         candidates.position[n_retained] = candidates.position[i]
         n_retained += 1
     return n_retained
+
+
+cdef inline void _drop_first(float64_t* values, intp_t n, intp_t n_rest) noexcept nogil:
+    memmove(values, values + n, n_rest * sizeof(float64_t))
 
 
 cdef void _exclude(CandidateSplits candidates, intp_t size) noexcept nogil:

@@ -184,6 +184,12 @@ cdef class Source:
     # weights, their values minus the smallest one, and the squares. Equal values are added
     # together, in ascending order. Required for node tests only.
     cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil
+    # The same sums, up to rounding, of some features whose cuts count_cuts() counts:
+    # [2, n_classes, all features] values and squares, then the smallest values. False if
+    # this is not faster.
+    cdef bint sum_roughly(
+        self, const int32_t* features, intp_t n, float64_t* sums
+    ) noexcept nogil
     # Emit the candidates of the rows that have a value; 0 = all values are equal.
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
     # The number of candidates that walk() would emit, and of those without a small child. -1

@@ -420,6 +420,11 @@ cdef class Source:
     cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil:
         pass
 
+    cdef bint sum_roughly(
+        self, const int32_t* features, intp_t n, float64_t* sums
+    ) noexcept nogil:
+        return False
+
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         return 0
 

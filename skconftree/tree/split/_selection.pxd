@@ -151,7 +151,9 @@ cdef class TestedFeatures(BestSplits):
     cdef NodeTest test              # the bound
     cdef float64_t* sums            # [3 or n_categories, n_classes] of the feature examined,
                                     # see Source.sum_by_class (_scan.pxd)
+    cdef float64_t* rough           # see Source.sum_roughly, or NULL
     cdef uint8_t* states            # [n_features]
+    cdef int32_t* counted           # [n_features] features tested last
 
     # Walk the features with the smallest p-values, as many as have their splits stored.
     cdef void _walk_chosen(

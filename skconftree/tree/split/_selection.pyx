@@ -746,9 +746,16 @@ cdef class SummedEvidence(BestSplits):
 
 
 cdef enum:      # of a feature, in the order of their p-values
-    TESTED          # its splits have not been compared,
-    WALKED          # they have been
+    COUNTED         # its splits have been counted, but not compared,
+    WALKED          # they have been compared
     TAKEN           # and it has had its turn
+
+
+cdef enum:
+    MIN_ROUGH = 8           # features; fewer are tested one by one
+    MAX_ROUGH = 65536       # sums; they fit into the second-level cache
+
+cdef float64_t MARGIN = 1e-6    # of logarithms of p-values, much more than their errors
 
 
 cdef class TestedFeatures(BestSplits):
@@ -769,6 +776,11 @@ cdef class TestedFeatures(BestSplits):
         self.by_bound = self.by_node_test = self.ranks = True
         self.sums = <float64_t*> self.arena.take(n_sums * K, sizeof(float64_t))
         self.states = <uint8_t*> self.arena.take(node.n_features, sizeof(uint8_t))
+        self.counted = <int32_t*> self.arena.take(node.n_features, sizeof(int32_t))
+        if node.n_features >= MIN_ROUGH and (2 * K + 1) * node.n_features <= MAX_ROUGH:
+            self.rough = <float64_t*> self.arena.take(
+                (2 * K + 1) * node.n_features, sizeof(float64_t)
+            )
 
     cdef void begin(self) noexcept nogil:
         BestSplits.begin(self)
@@ -782,13 +794,14 @@ cdef class TestedFeatures(BestSplits):
             candidates.is_nominal(feature) or candidates.random_cuts or self.node.by_volume
         ):
             n_candidates = candidates.source.count_cuts(feature, &n_admissible)
-        self.states[feature] = TESTED
-        if n_candidates < 0:
-            self.states[feature] = WALKED
-            n_candidates = BestSplits.examine(self, feature, candidates)
-        else:
+        if n_candidates >= 0:
+            self.states[feature] = COUNTED
             self.begin_feature(feature)
             self.best.n_candidates = n_admissible
+            self.test.n_tested += n_candidates > 0
+            return n_candidates
+        self.states[feature] = WALKED
+        n_candidates = BestSplits.examine(self, feature, candidates)
         if n_candidates == 0:
             return 0
         self.best.log_evidence = _test_feature(self, feature, candidates)
@@ -808,6 +821,7 @@ cdef class TestedFeatures(BestSplits):
     cdef void choose(
         self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil:
+        _test_counted(self, candidates, visited, n_visited)
         self._walk_chosen(candidates, visited, n_visited)
         BestSplits.choose(self, candidates, visited, n_visited, split)
         self.test.log_pvalue = self.first.rank
@@ -829,7 +843,7 @@ cdef class TestedFeatures(BestSplits):
                     log_pvalue = self.best_of[feature].log_evidence
             if feature < 0 or log_pvalue > max_rank:
                 return
-            if self.states[feature] == TESTED and self.best_of[feature].n_candidates > 0.0:
+            if self.states[feature] == COUNTED and self.best_of[feature].n_candidates > 0.0:
                 BestSplits.examine(self, feature, candidates)
                 self.best.log_evidence = log_pvalue
             self.states[feature] = TAKEN
@@ -838,34 +852,101 @@ cdef class TestedFeatures(BestSplits):
                 max_rank = log_pvalue + 2.0 * self.tolerance
 
 
+cdef void _test_counted(
+    TestedFeatures selection, CandidateSplits candidates, const int32_t* visited, intp_t n_visited
+) noexcept nogil:
+    # Test the features that have been counted only. P-values above those of the features
+    # whose splits will be compared need not be exact.
+    cdef float64_t limit = INFINITY
+    cdef intp_t n = 0, feature, j
+    for j in range(n_visited):
+        if selection.states[visited[j]] == COUNTED:
+            selection.counted[n] = visited[j]
+            n += 1
+    if (
+        n >= MIN_ROUGH and selection.rough != NULL and selection.node.signs == NULL
+        and candidates.source.sum_roughly(selection.counted, n, selection.rough)
+    ):
+        for j in range(n):
+            feature = selection.counted[j]
+            selection.best_of[feature].log_evidence = _test_roughly(selection, feature)
+        limit = _largest_to_compare(selection, visited, n_visited)
+    for j in range(n):
+        feature = selection.counted[j]
+        if limit == INFINITY or not selection.best_of[feature].log_evidence > limit:
+            selection.best_of[feature].log_evidence = _test_feature(selection, feature, candidates)
+
+
+cdef float64_t _largest_to_compare(
+    TestedFeatures selection, const int32_t* visited, intp_t n_visited
+) noexcept nogil:
+    # An upper limit of the p-values of the features whose splits will be compared.
+    cdef float64_t smallest[MAX_STORED_COMPETITORS + 1]
+    cdef float64_t log_pvalue
+    cdef const Best* best
+    cdef intp_t i, j
+    for i in range(MAX_STORED_COMPETITORS + 1):
+        smallest[i] = INFINITY
+    for j in range(n_visited):
+        best = selection.best_of + visited[j]
+        if not best.n_candidates > 0.0 or (
+            selection.states[visited[j]] == WALKED and best.score == INFINITY
+        ):
+            continue
+        log_pvalue = best.log_evidence
+        for i in range(MAX_STORED_COMPETITORS + 1):
+            if log_pvalue < smallest[i]:
+                log_pvalue, smallest[i] = smallest[i], log_pvalue
+    log_pvalue = smallest[MAX_STORED_COMPETITORS]
+    return log_pvalue + 2.0 * selection.tolerance + MARGIN * (1.0 - log_pvalue)
+
+
+cdef float64_t _test_roughly(TestedFeatures selection, intp_t feature) noexcept nogil:
+    cdef intp_t K = selection.node.n_classes
+    cdef intp_t d = selection.node.n_features
+    cdef intp_t c
+    for c in range(K):
+        selection.sums[c] = selection.node.counts[c]
+        selection.sums[K + c] = selection.rough[c * d + feature]
+        selection.sums[2 * K + c] = selection.rough[(K + c) * d + feature]
+    _scale_sums(selection, 3)
+    return selection.test.test_values(selection.sums, K)
+
+
 cdef float64_t _test_feature(
     TestedFeatures selection, intp_t feature, CandidateSplits candidates
 ) noexcept nogil:
-    # Logarithm of the p-value of a feature whose candidate splits have just been walked.
+    # Logarithm of the p-value of a feature, whose categories have just been counted.
     cdef intp_t K = selection.node.n_classes
-    cdef intp_t m = 3, i, c
-    cdef float64_t factor
-    if candidates.is_nominal(feature):
-        m = candidates.sets.n_present
-        for i in range(m):
-            memcpy(
-                selection.sums + i * K,
-                candidates.sets.counts + candidates.sets.present[i] * (K + 1),
-                K * sizeof(float64_t),
-            )
-    else:
+    cdef intp_t m, i
+    if not candidates.is_nominal(feature):
         memset(selection.sums, 0, 3 * K * sizeof(float64_t))
         candidates.source.sum_by_class(feature, selection.sums)
-    if selection.node.rescales:
-        for c in range(K):
-            factor = selection.node.stats.n / selection.node.reweighted.n
-            if selection.node.class_weight != NULL:
-                factor *= selection.node.class_weight[c]
-            for i in range(m):
-                selection.sums[i * K + c] *= factor
-    if candidates.is_nominal(feature):
-        return selection.test.test_categories(selection.sums, m, K)
-    return selection.test.test_values(selection.sums, K)
+        _scale_sums(selection, 3)
+        return selection.test.test_values(selection.sums, K)
+    m = candidates.sets.n_present
+    for i in range(m):
+        memcpy(
+            selection.sums + i * K,
+            candidates.sets.counts + candidates.sets.present[i] * (K + 1), K * sizeof(float64_t),
+        )
+    _scale_sums(selection, m)
+    return selection.test.test_categories(selection.sums, m, K)
+
+
+cdef void _scale_sums(TestedFeatures selection, intp_t m) noexcept nogil:
+    # Convert [m, n_classes] sums to the scale of the bound.
+    cdef intp_t K = selection.node.n_classes
+    cdef float64_t factor
+    cdef intp_t i, c
+    if not selection.node.rescales:
+        return
+    for c in range(K):
+        factor = selection.node.stats.n / selection.node.reweighted.n
+        if selection.node.class_weight != NULL:
+            factor *= selection.node.class_weight[c]
+        for i in range(m):
+            selection.sums[i * K + c] *= factor
 
 
 cdef void _add_evidence(SummedEvidence selection, Scan scan) noexcept nogil:
