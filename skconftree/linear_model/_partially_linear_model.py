@@ -161,9 +161,9 @@ class PartiallyLinearModel:
         """Write the score and its leaves as a Python function of a row."""
         return python_program(self, keys, name, leaf_function)
 
-    def sql_expression(self, columns, leaf_expression, literal):
-        """Write the probability of the second class as an SQL expression."""
-        return sql_expression(self, columns, leaf_expression, literal)
+    def sql_expression(self, sql, k, leaf_expression):
+        """Write the probability of a class as an SQL expression."""
+        return sql_expression(self, sql, k, leaf_expression)
 
     def state(self):
         """Serialize to a dict of arrays, plain values and parameter objects."""

@@ -14,7 +14,6 @@ MISSING = [
 CATEGORIES = {{
 {categories}}}
 INTERCEPT = {intercept}
-LEAVES = {leaves}
 CLASSES = {classes}
 
 
@@ -23,7 +22,7 @@ CLASSES = {classes}
 
 def {name}(row):
     """Probability of each class, as a dict."""
-    scores = [a + b for a, b in zip(INTERCEPT, LEAVES[{name}_leaf(row)])]
+    scores = [a + b for a, b in zip(INTERCEPT, {name}_leaf(row))]
 
     def add(coefs, value):
         for k, coef in enumerate(coefs):
@@ -148,37 +147,48 @@ def python_program(model, keys, name, leaf_function):
         missing="".join(f"    {item!r},\n" for item in parts.missing),
         categories="".join(f"    {k!r}: {v!r},\n" for k, v in parts.categories.items()),
         intercept=model.score.intercept.tolist(),
-        leaves=model.constants.tolist(),
         classes=model.classes.names.tolist(),
         name=name,
         leaf_function=leaf_function,
     )
 
 
-def sql_expression(model, columns, leaf_expression, literal):
-    """Write the probability of the second class as an SQL expression.
+def sql_expression(model, sql, k, leaf_expression):
+    """Write the probability of class `k` as an SQL expression.
 
-    `columns` are quoted names, and `literal` quotes a category.
+    `sql` writes names, categories and numbers, and `leaf_expression` the values of a
+    function of the nodes.
     """
-    if len(model.classes) > 2:
-        raise ValueError(
-            "SQL can be written for two classes only. The model has "
-            f"{len(model.classes)}; use language='python'."
-        )
-    parts = ScoreParts(model, columns)
-    terms = [repr(float(model.score.intercept[0]))]
-    for column, mean, scale, fill, (coef,) in parts.numbers:
-        terms.append(
-            f"{coef!r} * (COALESCE({column}, {fill!r}) - {mean!r}) / {scale!r}"
-        )
-    for column, mean, scale, (coef,) in parts.missing:
-        is_missing = f"CASE WHEN {column} IS NULL THEN 1.0 ELSE 0.0 END"
-        terms.append(f"{coef!r} * ({is_missing} - {mean!r}) / {scale!r}")
-    for column, (known, (others,)) in parts.categories.items():
-        cases = []
-        for category, (coef,) in known.items():
-            test = "IS NULL" if category is None else f"= {literal(category)}"
-            cases.append(f"WHEN {column} {test} THEN {coef!r}")
-        terms.append(f"CASE {' '.join(cases)} ELSE {others!r} END")
-    score = "\n  + ".join([*terms, f"({leaf_expression})"])
-    return f"1.0 / (1.0 + EXP(-(\n  {score}\n)))"
+    number, n_classes = sql.number, len(model.classes)
+    parts = ScoreParts(model, range(model.schema.n_features))
+
+    def difference(values, j):
+        # The score of class j less that of class k; with two, that of the first is 0.
+        values = (0.0, *values) if n_classes == 2 else values
+        return number(float(values[j] - values[k]))
+
+    def odds(j):
+        terms = [difference(model.score.intercept, j)]
+        for feature, mean, scale, fill, coefs in parts.numbers:
+            value = f"COALESCE({sql.column(feature)}, {number(fill)})"
+            weight = difference(coefs, j)
+            terms.append(f"{weight} * ({value} - {number(mean)}) / {number(scale)}")
+        for feature, mean, scale, coefs in parts.missing:
+            test = sql.missing(sql.column(feature), True)
+            value = f"CASE WHEN {test} THEN 1.0e0 ELSE 0.0e0 END"
+            weight = difference(coefs, j)
+            terms.append(f"{weight} * ({value} - {number(mean)}) / {number(scale)}")
+        for feature, (known, others) in parts.categories.items():
+            cases = []
+            for category, coefs in known.items():
+                column = sql.column(feature)
+                test = sql.missing(column, True)
+                if category is not None:
+                    test = f"{column} = {sql.literal(category, 'category')}"
+                cases.append(f"WHEN {test} THEN {difference(coefs, j)}")
+            terms.append(f"CASE {' '.join(cases)} ELSE {difference(others, j)} END")
+        terms.append(f"({leaf_expression(lambda row: difference(row.value, j))})")
+        return f"EXP({sql.sum(terms)})"
+
+    others = " + ".join(odds(j) for j in range(n_classes) if j != k)
+    return f"1.0e0 / (1.0e0 + {others})"

@@ -246,7 +246,7 @@ def read_tree(sequence):
     elif which == "words":
         sequence.call("summary", model.summary)
         if not model._model.predicts_by_bayes:
-            language = draw.one(["python", "sql"])
+            language = draw.one(["python", "sql", "list", "json"])
             sequence.attempt("export_rules", export_rules, model, language)
         sequence.call("node_table", node_table, model)
     elif which == "counts":

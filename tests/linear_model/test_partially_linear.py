@@ -316,8 +316,7 @@ def test_rules_give_the_same_probabilities(fitted, prune_leaves):
     database.create_function("EXP", 1, math.exp)
     X.iloc[:-3].to_sql("rows", database, index=False)
     query = f"SELECT {export_rules(model, 'sql')} FROM rows"
-    in_sql = np.array(database.execute(query).fetchall())[:, 0]
-    assert_allclose(in_sql, proba[:, 1], atol=1e-5)
+    assert_allclose(database.execute(query).fetchall(), proba, atol=1e-5)
 
 
 def test_three_classes():
@@ -329,8 +328,15 @@ def test_three_classes():
     exec(export_rules(model), program)
     found = [list(program["predict"](row).values()) for row in X]
     assert_allclose(found, model.predict_proba(X), atol=1e-5)
-    with pytest.raises(ValueError, match="two classes only"):
-        export_rules(model, "sql")
+    with sqlite3.connect(":memory:") as base:
+        base.create_function("EXP", 1, math.exp)
+        base.execute("CREATE TABLE t (x0 REAL, x1 REAL, x2 REAL, x3 REAL)")
+        base.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", X.tolist())
+        found = base.execute(f"SELECT {export_rules(model, 'sql')} FROM t").fetchall()
+    assert_allclose(found, model.predict_proba(X), atol=1e-5)
+    for arguments in ({"language": "list"}, {"response_method": "predict"}):
+        with pytest.raises(ValueError, match="for a single tree"):
+            export_rules(model, **arguments)
     assert "relative to the mean of the classes" in export_text(model)
     assert len(model.explain(X[:2])[0]["columns"]) == 4
 

@@ -65,6 +65,8 @@ class Framed(BaseEstimator):
 )
 @READS
 def test_a_container_of_a_tree_is_reported_with_its_location(read, model, remedy):
+    if read is export_rules and isinstance(model, ConfidenceForestClassifier):
+        return  # which has rules of its own
     with pytest.raises(TypeError, match=f"fitted ConfidenceTreeClassifier.*{remedy}"):
         read(model.fit(X, y))
 

@@ -529,7 +529,7 @@ def read_nodes(
     best = value.argmax(axis=1)  # as in `predict`
     raw = tree.raw_proba[nodes]
     share = raw[np.arange(len(nodes)), best]
-    tests = _SplitTexts(estimator, names, decimals)
+    tests = SplitTexts(estimator, names, decimals)
     branches = [
         tests.branches(*test)
         for test in zip(
@@ -693,7 +693,7 @@ def _labels(parameter, names, known, size):
     return [str(name) for name in names]
 
 
-class _SplitTexts:
+class SplitTexts:
     """Texts for the splits of a tree, with `decimals` digits of thresholds."""
 
     def __init__(self, estimator, names, decimals):
@@ -733,13 +733,37 @@ class _SplitTexts:
             Branch(right, f"{name} {sides[1]}", None, not missing_left),
         )
 
+    def merged(self, feature, above, at_most, categories, known, missing, seen):
+        """Return the text of the values of a column, empty for all values."""
+        name = self.names[feature]
+        if categories is not None:
+            return (
+                f"{name} {_set(categories, _category_labels(self.categories[feature]))}"
+            )
+        low, high = (
+            self._limit(feature, value) if math.isfinite(value) else ""
+            for value in (above, at_most)
+        )
+        if not known:
+            return f"{name} is missing"
+        if low and high:
+            text = f"{low} < {name} <= {high}"
+        elif low or high:
+            text = f"{name} > {low}" if low else f"{name} <= {high}"
+        else:
+            return "" if missing else f"{name} is known"
+        return f"{text} or missing" if missing and seen else text
+
+    def _limit(self, feature, threshold):
+        if feature in self.whole:  # values at most 2.5 are at most 2
+            threshold = math.floor(threshold)
+        return format_value(threshold, self.dates, feature, self.decimals)
+
     def _sides(self, feature, threshold, missing_seen, missing_left):
         # Returns the conditions of both branches.
         if threshold == math.inf:
             return ["is known", "is missing"]
-        if feature in self.whole:  # values at most 2.5 are at most 2
-            threshold = math.floor(threshold)
-        value = format_value(threshold, self.dates, feature, self.decimals)
+        value = self._limit(feature, threshold)
         sides = [f"{sign} {value}" for sign in ("<=", ">")]
         if missing_seen:
             sides[not missing_left] += " or missing"

@@ -1,70 +1,128 @@
-"""Trees as standalone rules in Python or SQL."""
+"""Trees and forests as standalone rules: a list, JSON, Python or SQL."""
 
 from __future__ import annotations
 
+import json
 import keyword
 import math
-import re
-import unicodedata
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
-import numpy as np
-
-from ...tables._features import MISSING
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
-from ._records import check_tree, read_nodes, split_score
+from ._evidence import DISTILLED, LEVELS, format_probability, format_rows
+from ._programs import (
+    DIALECTS,
+    PythonWriter,
+    SqlWriter,
+    limit,
+    make_chain,
+    one_line,
+    plain,
+)
+from ._records import SplitTexts, check_tree, read_nodes, split_score
 
-INDENT = "    "
-MAX_NESTED = 80  # Python supports about 100 levels of indentation
-LANGUAGES = ("python", "sql")
-DIALECTS = ("ansi",)
+CHOICES = {
+    "language": ("python", "sql", "list", "json"),
+    "response_method": ("predict_proba", "predict"),
+    "dialect": DIALECTS,
+    "order": ("probability", "support"),
+}
+RESULT = "column of the result"
+DOCSTRINGS = {
+    "predict": "Class of a row.",
+    "predict_proba": "Probability of each class, as a dict.",
+}
+FOREST = '''{trees}
+
+
+TREES = [{names}]
+WEIGHTS = {weights}
+CLASSES = {classes}
+
+
+def {name}(row):
+    """Probability of each class, as a dict."""
+    votes = zip(*(tree(row) for tree in TREES))
+    sums = [sum(w * p for w, p in zip(WEIGHTS, values)) for values in votes]
+    return {{label: value / {total!r} for label, value in zip(CLASSES, sums)}}
+'''
 
 
 @reads_argument
 def export_rules(
     estimator: Estimator,
-    language: Literal["python", "sql"] = "python",
+    language: Literal["python", "sql", "list", "json"] = "python",
     *,
     feature_names: Sequence[str] | None = None,
     name: str = "predict",
-    dialect: Literal["ansi"] = "ansi",
+    response_method: Literal["predict_proba", "predict"] = "predict_proba",
+    dialect: Literal[
+        "ansi",
+        "postgres",
+        "sqlite",
+        "duckdb",
+        "mysql",
+        "bigquery",
+        "spark",
+        "snowflake",
+        "mssql",
+    ] = "ansi",
+    order: Literal["probability", "support"] = "probability",
+    min_probability: float = 0.0,
+    min_rows: float = 0.0,
 ) -> str:
-    """Write a fitted confidence tree as if-else rules, in Python or SQL.
+    """Write a fitted tree or forest as rules: a list, JSON, Python or SQL.
 
-    The program predicts the same class as `predict` for every row, without any library.
-    Each threshold has as many digits as are necessary for that, and a comment with the
-    condition as text. Comments also have the number of training rows of the class and
-    its probability.
+    A program in Python or SQL gives the probabilities of `predict_proba` for every row,
+    without any library. Each threshold has as many digits as are necessary for that,
+    and a comment has the condition as text. A list or JSON has one rule for each leaf.
 
     Parameters
     ----------
-    estimator : ConfidenceTreeClassifier or PartiallyLinearTreeClassifier
-        Fitted tree whose leaves predict by their class proportions, as after `fit`. The
-        rules of a partially linear tree compute probabilities: a Python function that
-        returns a dict by class, and an SQL expression for the probability of
-        ``classes_[1]``, of two classes.
-    language : {"python", "sql"}, default="python"
+    estimator : ConfidenceTreeClassifier, ConfidenceForestClassifier or \
+PartiallyLinearTreeClassifier
+        Fitted model whose leaves predict by their class proportions, as after `fit`.
+        For a list or JSON, it must be a tree: `to_tree` approximates a forest by one.
+    language : {"python", "sql", "list", "json"}, default="python"
         Language of the result:
 
         - ``"python"``: a function of a row, which is a dict by column name, or any
-          sequence if the tree has no column names. None and NaN are missing values.
-        - ``"sql"``: an expression for a SELECT, ``CASE WHEN ... END``, with quoted
-          names of columns. NULL is a missing value. Strings must be compared exactly,
-          including case. Text from the data that another system could interpret as SQL
-          raises an error.
+          sequence if the tree has no column names. None and NaN are missing values. It
+          returns a dict with the probability of each class.
+        - ``"sql"``: an expression for each class, separated by commas, to be written
+          after SELECT. The columns of the result are ``proba_`` and the class. NULL is
+          a missing value. Strings must be compared exactly, including case.
+        - ``"list"``: a line for each leaf, with its conditions, class, probability,
+          number of training rows, and the evidence for the weakest split above it. All
+          conditions on one column are merged. Missing values are mentioned if training
+          rows of the nodes above had some.
+        - ``"json"``: the same as a list of objects, for other programs. ``text`` has
+          the conditions as in the list. ``conditions`` has an object for each column: a
+          number satisfies it if it is greater than ``above`` and less than or equal to
+          ``at_most`` (null: no limit), unless ``known`` is false; a category if it is
+          ``in`` the list; and a missing value if ``missing`` is true.
     feature_names : sequence of str or None, default=None
         One name per feature. If None, the names seen by ``fit`` are used; if there are
-        none, indices in Python, and ``x0``, ``x1``, ... in SQL.
+        none, indices in Python, and ``x0``, ``x1``, ... otherwise.
     name : str, default="predict"
         Name of the function in Python.
-    dialect : {"ansi"}, default="ansi"
-        Dialect of SQL: ``"x"`` is a column and ``'x'`` a string, in which a quotation
-        mark is doubled. PostgreSQL, SQLite, DuckDB, Oracle, SQL Server and Snowflake
-        support it. Do not use it if ``"x"`` is a string, which is the default in MySQL,
-        BigQuery and Spark: every row would get the same class.
+    response_method : {"predict_proba", "predict"}, default="predict_proba"
+        Whether a program gives the probabilities of all classes, or the class alone.
+        ``"predict"`` is possible for a single tree.
+    dialect : {"ansi", "postgres", "sqlite", "duckdb", "mysql", "bigquery", "spark", \
+"snowflake", "mssql"}, default="ansi"
+        Dialect of SQL, which determines how columns and strings are quoted. In
+        ``"ansi"``, ``"x"`` is a column and ``'x'`` a string. Names, classes and
+        categories that another system could interpret differently raise an error.
+    order : {"probability", "support"}, default="probability"
+        Order of a list or of JSON: by the probability of the class, or by the number of
+        training rows of the leaf, largest first.
+    min_probability : float, default=0.0
+        Rules with a smaller probability are left out of a list or of JSON.
+    min_rows : float, default=0.0
+        Rules with fewer training rows are left out of a list or of JSON.
 
     Returns
     -------
@@ -74,9 +132,9 @@ def export_rules(
     ------
     ValueError
         If leaves predict by naive Bayes, or if classes or categories are neither
-        strings nor numbers. In SQL, if a class, category or column has a backslash or a
-        control character, begins with its quotation mark (``'``; ``"`` in a column), or
-        has two of them in a row.
+        strings nor numbers. In SQL, if a class, category or column cannot be quoted
+        safely in the dialect: no dialect accepts a zero byte, and few a control
+        character in the name of a column.
 
     See Also
     --------
@@ -94,302 +152,222 @@ def export_rules(
     >>> from skconftree import ConfidenceTreeClassifier
     >>> from skconftree.tree import export_rules
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> tree = ConfidenceTreeClassifier(max_depth=1).fit(X, y)
-    >>> print(export_rules(tree, "sql"))
+    >>> tree = ConfidenceTreeClassifier(max_depth=2).fit(X, y)
+    >>> print(export_rules(tree, "list"))
+    IF petal width (cm) <= 0.8 THEN 0 (0.96), 50 rows, overwhelming
+    IF petal width (cm) > 1.75 THEN 2 (0.92), 46 rows, overwhelming
+    IF 0.8 < petal width (cm) <= 1.75 THEN 1 (0.86), 54 rows, overwhelming
+    >>> print(export_rules(tree, "sql", response_method="predict"))
     CASE
-      WHEN "petal width (cm)" <= 0.8000000417232512 THEN 0 /* petal width (cm) <= ...
-      ELSE 1 /* 50 of 100 rows, probability 0.49 */
+      WHEN "petal width (cm)" <= 0.8000000417232512e0 /* ... */ THEN 0 /* 50 rows */
+    ...
     END
     >>> program = {}
     >>> exec(export_rules(tree), program)
     >>> program["predict"]({"petal width (cm)": 0.2})
-    0
+    {0: 0.958..., 1: 0.0208..., 2: 0.0208...}
     """
-    score, estimator = split_score(estimator)
-    check_tree(estimator)
-    if language not in LANGUAGES:
-        raise ValueError(
-            f"language must be one of {list(LANGUAGES)}. Got {language!r}."
-        )
-    if dialect not in DIALECTS:
-        raise ValueError(f"dialect must be one of {list(DIALECTS)}. Got {dialect!r}.")
-    if estimator._model.predicts_by_bayes:
-        raise ValueError(
-            "A tree whose leaves predict by naive Bayes cannot be written as rules. "
-            "Use leaf_prediction='majority'."
-        )
+    chosen = locals()
+    for parameter, values in CHOICES.items():
+        if chosen[parameter] not in values:
+            raise ValueError(
+                f"{parameter} must be one of {list(values)}. Got {chosen[parameter]!r}."
+            )
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(
             f"name must be a Python identifier and no keyword. Got {name!r}."
         )
-    named = feature_names is not None or hasattr(estimator, "feature_names_in_")
-    table = read_nodes(estimator, feature_names=feature_names)
-    if score is None and language == "sql":
-        return _Sql().write(table)
-    if score is None:
-        return _Python(name, named).write(table)
-    names = feature_names
-    if names is None:
-        names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{j}" for j in range(estimator.n_features_in_)]
-    ends = set(score.nodes.tolist())
+    score, tree = split_score(estimator)
+    weigh_votes = getattr(getattr(tree, "_model", None), "vote_weights", None)
+    if weigh_votes is None:
+        check_tree(tree)
+    is_single = score is None and weigh_votes is None
+    trees = [tree] if weigh_votes is None else tree.estimators_
+    if any(tree._model.predicts_by_bayes for tree in trees):
+        raise ValueError(
+            "A tree whose leaves predict by naive Bayes cannot be written as rules. "
+            "Use leaf_prediction='majority'."
+        )
+    columns = feature_names
+    if columns is None:
+        columns = getattr(tree, "feature_names_in_", None)
+    is_named = columns is not None
+    if columns is None:
+        columns = [f"x{j}" for j in range(tree.n_features_in_)]
+    tables = [read_nodes(tree, feature_names=columns) for tree in trees]
+    if language in ("list", "json"):
+        if not is_single:
+            raise ValueError(
+                f"language={language!r} is for a single tree without a linear score. "
+                "Pass to_tree() of a forest, or use language='python' or 'sql'."
+            )
+        rules = _rules(tree, tables[0], columns, order, min_probability, min_rows)
+        if language == "json":
+            return json.dumps(rules, indent=1, allow_nan=False)
+        return "\n".join(map(_line, rules))
+    if not (is_single or response_method == "predict_proba"):
+        raise ValueError(
+            "response_method='predict' is for a single tree without a linear score. "
+            "Use the class of the largest probability."
+        )
+    weights = None if weigh_votes is None else weigh_votes(tree.vote)
+    weights = [1.0] * len(trees) if weights is None else weights.tolist()
+    labels = tree.classes_.tolist()
+    if score is not None:
+        tables = [[_ending(row, score.constants) for row in tables[0]]]
     if language == "sql":
-        labels = score.constants[:, 0].tolist()
-        table = [_ending(row, ends, labels[row.node]) for row in table]
-        columns = [_quoted(str(name), '"', "column") for name in names]
-        literal = partial(_sql_value, what="category")
-        return score.sql_expression(columns, _Sql().write(table), literal)
-    table = [_ending(row, ends, row.node) for row in table]
-    keys = list(map(str, names)) if named else list(range(len(names)))
-    leaf_function = _Python(f"{name}_leaf", named).write(table)
-    return score.python_program(keys, name, leaf_function)
+        writer = SqlWriter(columns, dialect)
+        return _sql(writer, tables, labels, weights, score, response_method)
+    keys = list(map(str, columns)) if is_named else list(range(len(columns)))
+    writer = PythonWriter(keys)
+    classes = [plain(label, "class") for label in labels]
+
+    def function(table, name, value, docstring=None):
+        return writer.function(name, make_chain(table, writer, value), docstring)
+
+    def values(row):
+        return repr(row.value)
+
+    if is_single:
+
+        def values(row):
+            if response_method == "predict":
+                return repr(plain(row.label, "class"))
+            return repr(dict(zip(classes, row.value, strict=True)))
+
+        return function(tables[0], name, values, DOCSTRINGS[response_method])
+    if score is not None:
+        leaf = function(tables[0], f"{name}_leaf", values)
+        return score.python_program(keys, name, leaf)
+    names = [f"{name}_tree_{i}" for i in range(len(tables))]
+    return FOREST.format(
+        trees="\n\n\n".join(
+            function(table, name, values)
+            for table, name in zip(tables, names, strict=True)
+        ),
+        names=", ".join(names),
+        weights=weights,
+        classes=classes,
+        name=name,
+        total=sum(weights),
+    )
 
 
-def _ending(row, ends, label):
-    # The same node with another label, a leaf if it is one of `ends`.
-    return row._replace(label=label, branches=() if row.node in ends else row.branches)
+def _ending(row, constants):
+    # The same node with the constants of a linear score, a leaf if others replaced it.
+    return row._replace(value=tuple(constants[row.node].tolist()))
 
 
-def limit(threshold):
-    """Return the largest double whose float32 is at most `threshold`."""
-    with np.errstate(over="ignore"):
-        low = np.float32(threshold)
-        if float(low) > threshold:
-            low = np.nextafter(low, np.float32(-np.inf))
-        high = np.nextafter(low, np.float32(np.inf))
-    if not math.isfinite(low):
-        return -math.inf if low < 0 else math.inf
-    if not math.isfinite(high):
-        return float(low)
-    middle = (float(low) + float(high)) / 2.0
-    if np.float32(middle) <= low:
-        return middle
-    return math.nextafter(middle, -math.inf)
+def _sql(writer, tables, labels, weights, score, response_method):
+    # Returns the class, or an expression for each class.
+    def case(table, value, comments=True):
+        return writer.case(make_chain(table, writer, value), "", comments)
+
+    if response_method == "predict":
+        return case(tables[0], lambda row: writer.literal(row.label, "class"))
+
+    def expression(k):
+        comments = k == 0  # they would be the same in all
+        if score is not None:
+            leaf = partial(case, tables[0], comments=comments)
+            return score.sql_expression(writer, k, leaf)
+        if len(tables) == 1:
+            return case(tables[0], lambda row: writer.number(row.value[k]), comments)
+        terms = []
+        for table, weight in zip(tables, weights, strict=True):
+            term = case(table, lambda row: writer.number(row.value[k]), False)
+            terms.append(term if weight == 1.0 else f"{writer.number(weight)} * {term}")
+        return f"({writer.sum(terms)}) / {writer.number(float(sum(weights)))}"
+
+    return ",\n".join(
+        f"{expression(k)} AS {writer.quoted(f'proba_{label}', RESULT)}"
+        for k, label in enumerate(labels)
+    )
 
 
-class _Python:
-    """Writer of Python functions of dicts (if `named`) or sequences.
+class _Condition(NamedTuple):
+    """Values of one column in a leaf: numbers in an interval, or some categories."""
 
-    Subtrees that are nested too deeply become separate functions.
-    """
+    above: float = -math.inf
+    at_most: float = math.inf
+    categories: tuple | None = None
+    known: bool = True  # whether there are numbers
+    missing: bool = True  # whether there are missing values
+    seen: bool = False  # whether they occurred in training rows
 
-    def __init__(self, name, named):
-        self.name = name
-        self.named = named
-
-    def write(self, table):
-        """Write the program."""
-        parts, roots = [], [0]
-        while roots:
-            lines, more = self._function(table, roots.pop())
-            parts.append("\n".join(lines))
-            roots += more
-        # a function may be defined after its caller
-        return "\n\n\n".join(parts)
-
-    def _function(self, table, root):
-        lines = [f"def {self._function_name(root)}(row):"]
-        if root == 0:
-            lines.append(f'{INDENT}"""Class of a row."""')
-        base_depth = table[root].depth - 1
-        more = []
-        # nodes, and texts that are written in between
-        stack = [root]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, str):
-                lines.append(item)
-                continue
-            row = table[item]
-            level = row.depth - base_depth
-            pad = INDENT * level
-            if not row.branches:
-                label = _python_value(row.label, "class")
-                # `outcome` is the comment "50 of 100 rows, probability 0.49"
-                lines.append(f"{pad}return {label}  # {row.outcome}")
-                continue
-            if level > MAX_NESTED:
-                more.append(item)
-                lines.append(f"{pad}return {self._function_name(item)}(row)")
-                continue
-            value = f"row[{row.name!r}]" if self.named else f"row[{row.feature}]"
-            lines.append(f"{pad}value = {value}")
-            items = []
-            for i, (test, branch) in enumerate(
-                zip(self._tests(row), row.branches, strict=True)
-            ):
-                comment = _comment(branch.condition)
-                if test is None:
-                    items.append(f"{pad}else:  # {comment}")
-                else:
-                    statement = "elif" if i else "if"
-                    items.append(f"{pad}{statement} {test}:  # {comment}")
-                items.append(branch.node)
-            if row.keeps_unknown:  # rows of other categories stay at this node
-                label = _python_value(row.label, "class")
-                note = f"no branch for it: {row.outcome}"
-                items.append(f"{pad}return {label}  # {note}")
-            stack += items[::-1]
-        return lines, more
-
-    def _function_name(self, node):
-        return self.name if node == 0 else f"{self.name}_from_node_{node}"
-
-    def _tests(self, row):
-        missing = "value is None or value != value"
+    def and_branch(self, row, i):
+        """Return the values that also take a branch of a node."""
+        branch = row.branches[i]
         if row.keeps_unknown:
-            return [
-                _python_set(branch, missing if branch.takes_missing else None)
-                for branch in row.branches
-            ]
+            group = branch.categories
+            if self.categories is not None:
+                group = tuple(value for value in group if value in self.categories)
+            return self._replace(categories=group, missing=None in group)
         if row.threshold == math.inf:
-            return ["value is not None and value == value", None]
-        threshold = repr(limit(row.threshold))
-        if row.branches[0].takes_missing:
-            return [f"{missing} or value <= {threshold}", None]
-        return [f"value is not None and value <= {threshold}", None]
-
-
-def _comment(text):
-    # A comment must not contain line breaks.
-    return "".join(c if c.isprintable() else " " for c in text)
-
-
-def _python_set(branch, missing):
-    known = [
-        _python_value(value, "category")
-        for value in branch.categories
-        if value is not MISSING
-    ]
-    test = "False"
-    if len(known) == 1:
-        test = f"value == {known[0]}"
-    elif known:
-        test = f"value in ({', '.join(known)})"
-    if missing is None:
-        return test
-    return f"{missing} or {test}" if known else missing
-
-
-def _python_value(value, what):
-    if isinstance(value, np.generic):
-        value = value.item()
-    for kind in (str, bool, int, float):
-        if isinstance(value, kind):
-            break
-    else:
-        raise ValueError(
-            f"The {what} {value!r} is a {type(value).__name__}, but rules can only be "
-            "written for strings, numbers and booleans. Convert it before fit."
+            return self._replace(known=self.known and i == 0, missing=i == 1)
+        return self._replace(
+            above=self.above if i == 0 else max(self.above, row.threshold),
+            at_most=min(self.at_most, row.threshold) if i == 0 else self.at_most,
+            missing=self.missing and branch.takes_missing,
+            seen=self.seen or row.missing_seen,
         )
-    # a subclass, such as an enumeration, may have another repr
-    text = kind.__repr__(value)
-    if kind is float and not math.isfinite(value):
-        raise ValueError(
-            f"The {what} {text} is not finite, so that no rule can be written for it."
+
+    def as_json(self, column):
+        """Describe the condition for programs."""
+        if self.categories is not None:
+            known = [plain(v, "category") for v in self.categories if v is not None]
+            return {"column": column, "in": known, "missing": self.missing}
+        limits = [
+            limit(value) if math.isfinite(value) else None
+            for value in (self.above, self.at_most)
+        ]
+        result = {"column": column, "above": limits[0], "at_most": limits[1]}
+        return result | {"known": self.known, "missing": self.missing}
+
+
+def _rules(estimator, table, columns, order, min_probability, min_rows):
+    # Returns a dict for each leaf.
+    texts = SplitTexts(estimator, list(map(str, columns)), 4)
+    strengths = [*(level for _, level in LEVELS), DISTILLED]
+    paths, rules = {table[0].node: ({}, None)}, []
+    for row in sorted(table, key=lambda row: row.depth):
+        conditions, evidence = paths.pop(row.node)
+        for i, branch in enumerate(row.branches):
+            one = conditions.get(row.feature, _Condition()).and_branch(row, i)
+            levels = {evidence, row.evidence.level} - {None}
+            weakest = max(levels, key=strengths.index)
+            paths[branch.node] = conditions | {row.feature: one}, weakest
+        probability = max(row.value)
+        if row.branches or probability < min_probability or row.weight < min_rows:
+            continue
+        parts = [texts.merged(j, *one) for j, one in conditions.items()]
+        rules.append(
+            {
+                "node": row.node,
+                "text": one_line(" AND ".join(filter(None, parts))),
+                "conditions": [
+                    one.as_json(str(columns[j])) for j, one in conditions.items()
+                ],
+                "class": plain(row.label, "class"),
+                "probability": probability,
+                "probabilities": dict(
+                    zip(map(str, estimator.classes_), row.value, strict=True)
+                ),
+                "rows": row.weight,
+                "evidence": evidence,
+            }
         )
-    return text
+    keys = (
+        ["probability", "rows"] if order == "probability" else ["rows", "probability"]
+    )
+    return sorted(rules, key=lambda rule: [-rule[key] for key in keys])
 
 
-class _Sql:
-    """Writer of an SQL expression with one case for each leaf, from left to right.
-
-    A row that matches no case of a branch continues with the next branch. A case
-    therefore only needs the conditions of branches that are not the last of their node.
-    Nested expressions would exceed the limits of some systems for deep trees.
-    """
-
-    def write(self, table):
-        """Write the expression."""
-        lines = ["CASE"]
-        # (node, whether it is a leaf here, tests, their conditions as text)
-        stack = [(0, False, (), ())]
-        while stack:
-            node, is_leaf, tests, conditions = stack.pop()
-            row = table[node]
-            if is_leaf or not row.branches:
-                label = _sql_value(row.label, "class")
-                if not tests:
-                    lines.append(f"  ELSE {label} /* {row.outcome} */")
-                    break  # all other rows
-                comment = _sql_comment(", ".join(conditions))
-                lines.append(
-                    f"  WHEN {' AND '.join(tests)} THEN {label} "
-                    f"/* {comment}: {row.outcome} */"
-                )
-                continue
-            branches = []
-            for test, branch in zip(self._tests(row), row.branches, strict=True):
-                if test is None:
-                    branches.append((branch.node, False, tests, conditions))
-                else:
-                    note = (*conditions, branch.condition)
-                    branches.append((branch.node, False, (*tests, test), note))
-            if row.keeps_unknown:
-                branches.append((node, True, tests, conditions))
-            stack += branches[::-1]
-        if len(lines) == 2:  # a single leaf
-            return lines[1].removeprefix("  ELSE ")
-        return "\n".join([*lines, "END"])
-
-    def _tests(self, row):
-        column = _quoted(row.name, '"', "column")
-        if row.keeps_unknown:
-            return [_sql_set(column, branch) for branch in row.branches]
-        if row.threshold == math.inf:
-            return [f"{column} IS NOT NULL", None]
-        test = f"{column} <= {limit(row.threshold)!r}"
-        if row.branches[0].takes_missing:
-            test = f"({test} OR {column} IS NULL)"
-        return [test, None]
-
-
-def _sql_set(column, branch):
-    known = [
-        _sql_value(value, "category")
-        for value in branch.categories
-        if value is not MISSING
-    ]
-    tests = [f"{column} IN ({', '.join(known)})"] if known else []
-    if branch.takes_missing:
-        tests.append(f"{column} IS NULL")
-    if len(tests) == 2:
-        return f"({' OR '.join(tests)})"
-    return tests[0] if tests else "1 = 0"
-
-
-def _sql_comment(text):
-    # Comments nest in some systems. A backslash starts a command in some clients.
-    text = re.sub(r"(?<=/)(?=\*)|(?<=\*)(?=/)|(?<=-)(?=-)", " ", _comment(text))
-    return text.replace("\\", " ")
-
-
-def _sql_value(value, what):
-    text = _python_value(value, what)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, str):
-        return _quoted(str.__str__(value), "'", what)
-    return str(int(value)) if isinstance(value, bool) else text
-
-
-def _quoted(text, quote, what):
-    """Quote a text such that no system ends the quotation early."""
-    reason = None
-    if "\\" in text:
-        reason = "has a backslash, which many systems read as an escape character"
-    elif any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        reason = "has a control character or half of a surrogate pair"
-    elif text.startswith(quote) or 2 * quote in text:
-        # in BigQuery, three quotation marks start a string that only three can end
-        reason = (
-            f"begins with {quote} or has two of them in a row, which BigQuery reads as "
-            "the start of a longer string"
-        )
-    if reason is not None:
-        raise ValueError(
-            f"The {what} {text!r} {reason}, so that it cannot be written safely in "
-            "SQL. Rename it in the data, or export rules in Python."
-        )
-    return quote + text.replace(quote, 2 * quote) + quote
+def _line(rule):
+    # Returns a rule as text.
+    probability = format_probability(rule["probability"])
+    rows = format_rows(rule["rows"])
+    evidence = f", {rule['evidence']}" if rule["evidence"] else ""
+    label = one_line(str(rule["class"]))
+    condition = f"IF {rule['text']} THEN" if rule["text"] else "ALL ROWS:"
+    return f"{condition} {label} ({probability}), {rows}{evidence}"
