@@ -1,7 +1,8 @@
 """The code printed in CONTRIBUTING.md compiles and satisfies the contracts.
 
 Who adds a bound, a pruning, a detector or a criterion starts from that text; one that
-does not compile, or whose parameter never arrives, costs them an evening.
+does not compile, or whose parameter never arrives, costs them an evening. Compiling
+takes seconds, so these tests are slow ones.
 """
 
 import pickle
@@ -61,6 +62,7 @@ def plugins_of_the_text(tmp_path_factory):
         sys.modules.pop(f"printed_{name.lower()}", None)
 
 
+@pytest.mark.slow
 def test_every_printed_class_is_tried(plugins_of_the_text):
     text = TEXT.read_text("utf-8")
     told = set(
@@ -69,6 +71,7 @@ def test_every_printed_class_is_tried(plugins_of_the_text):
     assert {name for pair in told for name in pair if name} == set(plugins_of_the_text)
 
 
+@pytest.mark.slow
 def test_the_parameter_of_the_printed_bound_matters(plugins_of_the_text):
     MyBound = plugins_of_the_text["MyBound"]
     assert issubclass(MyBound, BaseBound)
@@ -84,6 +87,7 @@ def test_the_parameter_of_the_printed_bound_matters(plugins_of_the_text):
         ConfidenceTreeClassifier(MyBound(delta=2.0)).fit(X, y)
 
 
+@pytest.mark.slow
 def test_the_printed_bound_keeps_the_contract(plugins_of_the_text, monkeypatch):
     """As an object, and by its name once it has a row in the registry."""
     MyBound = plugins_of_the_text["MyBound"]
@@ -98,6 +102,7 @@ def test_the_printed_bound_keeps_the_contract(plugins_of_the_text, monkeypatch):
     assert grid["delta"] == list(MyBound.levels)
 
 
+@pytest.mark.slow
 def test_the_printed_pruning_keeps_the_contract(plugins_of_the_text, monkeypatch):
     MyPruning = plugins_of_the_text["MyPruning"]
     check_pruning(MyPruning())
@@ -113,6 +118,7 @@ def test_the_printed_pruning_keeps_the_contract(plugins_of_the_text, monkeypatch
     assert full.node_count >= sizes[0] > sizes[1] > sizes[2] == 1
 
 
+@pytest.mark.slow
 def test_the_printed_detector_keeps_the_contract(plugins_of_the_text, monkeypatch):
     MyDetector = plugins_of_the_text["MyDetector"]
     check_detector(MyDetector())
@@ -134,6 +140,7 @@ def stream_of(detector):
     return learner
 
 
+@pytest.mark.slow
 def test_files_hold_learners_with_the_printed_detector(plugins_of_the_text):
     """Of a stream, which know where it is, and of growing trees."""
     io = pytest.importorskip("skops.io")
@@ -191,6 +198,7 @@ def test_a_detector_that_no_file_of_skops_holds_says_so(plugins_of_the_text, tmp
         io.dumps(learner)
 
 
+@pytest.mark.slow
 def test_the_printed_criterion_keeps_the_contract(plugins_of_the_text, monkeypatch):
     make = plugins_of_the_text["MyCriterion"]
     check_criterion(make)

@@ -472,10 +472,10 @@ def test_a_tree_with_drift_detection_warns(drift):
 
 @pytest.mark.parametrize("drift", [None, "ddm"])
 def test_rows_may_be_dictionaries(drift):
-    frame = pd.DataFrame(X[:600], columns=list("abc"))
-    frame["color"] = np.where(X[:600, 2] > 5, "red", "blue")
+    frame = pd.DataFrame(X[:250], columns=list("abc"))
+    frame["color"] = np.where(X[:250, 2] > 5, "red", "blue")
     frame["color"] = frame["color"].astype("str")
-    rows, labels = frame.to_dict("records"), Y[:600].tolist()
+    rows, labels = frame.to_dict("records"), Y[:250].tolist()
     given = {"drift": drift, "strategy": "split_conf_tree", "budget": 0.3}
     one, whole = learner(**given), learner(**given)
     for i, (x, label) in enumerate(zip(rows, labels, strict=True)):
@@ -484,7 +484,7 @@ def test_rows_may_be_dictionaries(drift):
         if ask:
             one.teach(x, label)
             whole.teach(frame[i : i + 1], [label])
-        if i == 300:
+        if i == 150:
             one = pickle.loads(pickle.dumps(one))
     assert one.feature_names_in_.tolist() == ["a", "b", "c", "color"]
     assert pickle.dumps(one.estimator_) == pickle.dumps(whole.estimator_)
