@@ -17,7 +17,7 @@ from ._common import LEVELS, aligned, as_json, tree_lines, typed_labels, with_co
 from ._files import STANDARD, check_files, write_json
 from ._readers import listed
 from ._table import model_columns, read_labeled
-from ._text import Progress, UserError, counted, say
+from ._text import UserError, counted, say
 
 VERDICTS = {  # verdicts of `audit_splits`, with their names in the output
     "confirmed": "confirmed",
@@ -26,13 +26,8 @@ VERDICTS = {  # verdicts of `audit_splits`, with their names in the output
 }
 
 
-def run_audit(options):
+def run_audit(options, progress):
     """Run ``skconftree audit`` and return the exit code."""
-    with Progress(verbose=options.verbose) as progress:
-        return _run_audit(options, progress)
-
-
-def _run_audit(options, progress):
     check_files(options)
     model = model_columns(options.model)
     tree = with_columns(model.tree, None)  # the columns are already in its order

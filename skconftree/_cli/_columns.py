@@ -673,13 +673,6 @@ class UnknownCategories:
         )
 
 
-def unknown_notes(X, features, categories):
-    """Return notes on the unseen categories of a table; see `UnknownCategories`."""
-    unknown = UnknownCategories(features, categories)
-    unknown.add(X)
-    return unknown.notes()
-
-
 def unknown_categories(X, categories):
     """Return a mask of the rows with unseen categories (None is missing)."""
     is_unknown = np.zeros(len(X), dtype=bool)

@@ -232,22 +232,6 @@ def share(value):
     return "" if np.isnan(value) else f"{100 * value:.1f}%"
 
 
-def tested(tree, X, y):
-    """Return accuracy, log loss and `class_figures` of a fitted tree."""
-    predicted = tree.predict(X)
-    proba = tree.predict_proba(X)
-    known = np.isin(y, tree.classes_)
-    loss = float("nan")
-    if known.all():
-        loss = _log_loss(y, proba, tree.classes_)
-    return {
-        "n_rows": len(y),
-        "accuracy": float((predicted == y).mean()),
-        "log_loss": loss,
-        **class_figures(y, predicted),
-    }
-
-
 def tested_sentence(test):
     """Report accuracy and log loss of `tested`."""
     loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""

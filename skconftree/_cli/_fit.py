@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from .. import __version__, large
 from ..tree import export_text, node_table
-from ._columns import POINT, UnknownCategories, excluded_notes, unknown_notes
+from ._columns import POINT, UnknownCategories, excluded_notes
 from ._common import (
     aligned,
     as_json,
@@ -40,7 +40,6 @@ from ._cross_validation import (
     make_models,
     results_rows,
     share,
-    tested,
     tested_sentence,
 )
 from ._files import STANDARD, check_files, write_json
@@ -71,17 +70,16 @@ from ._stream import FITTED
 from ._table import (
     ModelColumns,
     bundled_table,
-    known_labels,
-    read_labeled,
     read_table,
 )
-from ._text import Progress, UserError, counted, say, shorten
+from ._text import UserError, counted, say, shorten
 
 SKIPPED_BASELINES = {
     "cart": "CART but not with pruned CART",
     "none": "neither CART nor pruned CART",
 }
 N_FOLDS = 10
+MIN_PROBA = 1e-15  # in log losses
 MAX_FEATURES = 12
 MAX_NAME_CHARACTERS = 60
 WIDTH = 100
@@ -89,16 +87,11 @@ HELD_OUT = "Each row was predicted by a tree that was fitted without it."
 IMPORTANCE = "Share of the total impurity decrease of all splits."
 
 
-def run_fit(options):
+def run_fit(options, progress):
     """Run ``skconftree fit`` and return the exit code."""
-    with Progress(verbose=options.verbose) as progress:
-        run = _run_in_parts if options.in_parts else _run_fit
-        if not options.in_parts:
-            options.folds = options.folds or N_FOLDS
-        return run(options, progress)
-
-
-def _run_fit(options, progress):
+    if options.in_parts:
+        return _run_in_parts(options, progress)
+    options.folds = options.folds or N_FOLDS
     check_files(options, saves_model=True)
     check_picture(options.plot, of_tree=True)
     table = input_table(options, progress)
@@ -144,11 +137,12 @@ def _run_fit(options, progress):
         say("\n".join([*fitted.lines(), "", _wrapped(lines)]))
 
     if options.test is not None:
-        test = _tested(options, table, tree, progress)
+        # the saved model reads other tables with the same decimal sign
+        like = table.dialect._replace(decimal=options.decimal)
+        test = _tested(fitted, table.readings, options, progress, like)
         fitted = fitted._replace(test=test)
     models = make_models(tree, baselines, options.seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # shown for the whole table already
+    with warnings.catch_warnings(action="ignore"):  # shown for the whole table already
         results, predicted, confidence, unfinished = compare(
             table,
             models,
@@ -255,22 +249,54 @@ def _grow(tree, table, progress):
     return notes
 
 
-def _tested(options, table, tree, progress):
-    X, labels, notes = read_labeled(
-        options,
-        options.test,
-        table.feature_names,
-        table.readings,
-        progress,
-        options.target,
-        table.dialect._replace(decimal=options.decimal),
-    )
-    notes += unknown_notes(X, table.feature_names, tree.categories_)
-    progress.note(*(f"{options.test}: {note}" for note in notes))
-    y = typed_labels(labels, options.target)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the notes contain the warnings
-        return tested(tree, X, y.astype(np.result_type(y, table.y)))
+def _labeled_rows(path, fitted, readings, options, progress, like=None, used=None):
+    """Yield columns of some labeled rows at a time, their labels, and row indices.
+
+    `used` are the indices of the columns; None means all, with notes on them.
+    """
+    tree, features = fitted.tree, fitted.names["feature_names"]
+    indices = range(len(features)) if used is None else used
+    with open_stream(path, options.target, options, like) as stream:
+        columns = ModelColumns(
+            options,
+            stream,
+            [features[j] for j in indices],
+            [readings[j] for j in indices],
+            options.target,
+            UnknownCategories(features, tree.categories_) if used is None else None,
+        )
+        for X, texts, rows in columns.labeled(progress, options.skip_missing):
+            y = np.array(texts)
+            if tree.classes_.dtype.kind in "iu":
+                y = typed_labels(texts, options.target)
+            yield X, y, rows
+    if used is None:
+        progress.note(*(f"{path}: {note}" for note in columns.notes))
+
+
+def _tested(fitted, readings, options, progress, like=None):
+    """Test the tree on the table of --test, some rows at a time."""
+    classes = fitted.tree.classes_
+    index = {label: code for code, label in enumerate(classes.tolist())}
+    bare, true, predicted, losses = with_columns(fitted.tree, None), [], [], []
+    pieces = _labeled_rows(options.test, fitted, readings, options, progress, like)
+    with warnings.catch_warnings(action="ignore"):  # the notes contain the warnings
+        for X, y, _ in pieces:
+            proba = bare.predict_proba(X)
+            codes = np.array([index.get(label, -1) for label in y.tolist()])
+            proba_true = proba[np.arange(len(codes)), codes].clip(MIN_PROBA)
+            losses.append(np.where(codes < 0, np.nan, -np.log(proba_true)))
+            true.append(y)
+            predicted.append(classes[proba.argmax(axis=1)])
+        true, predicted = map(np.concatenate, (true, predicted))
+        kind = np.result_type(true, predicted)
+        true, predicted = true.astype(kind), predicted.astype(kind)
+        return {
+            "n_rows": len(true),
+            "accuracy": float((predicted == true).mean()),
+            "log_loss": float(np.concatenate(losses).mean()),
+            **class_figures(true, predicted),
+        }
 
 
 def _save_tree(tree, features, readings, dialect, options):
@@ -453,7 +479,7 @@ def _run_in_parts(options, progress):
         options.data, int(tree.n_rows_seen_), tree, names, readings.count(None), notes
     )
     if options.test is not None:
-        test = _tested_in_parts(fitted, readings, options, progress)
+        test = _tested(fitted, readings, options, progress)
         fitted = fitted._replace(test=test)
     if options.folds is not None:
         found = _validated_in_parts(fitted, settings, texts, options, progress)
@@ -556,61 +582,6 @@ def _nominal_mask(tree):
     return [False] * tree.n_features_in_ if nominal is None else nominal.tolist()
 
 
-def _labeled_rows(path, fitted, readings, options, progress, used=None):
-    """Yield columns of some labeled rows at a time, their labels, and row indices.
-
-    `used` are the indices of the columns; None means all, with notes on them.
-    """
-    tree, features = fitted.tree, fitted.names["feature_names"]
-    indices = range(len(features)) if used is None else used
-    with open_stream(path, options.target, options) as stream:
-        columns = ModelColumns(
-            options,
-            stream,
-            [features[j] for j in indices],
-            [readings[j] for j in indices],
-            options.target,
-            UnknownCategories(features, tree.categories_) if used is None else None,
-        )
-        start = 0
-        for X, labels in columns.pieces(progress):
-            if not (options.skip_missing and all(map(is_missing, labels))):
-                known, _ = known_labels(labels, options.target, options.skip_missing)
-                texts = [labels[row].strip() for row in known]
-                y = np.array(texts)
-                if tree.classes_.dtype.kind in "iu":
-                    y = typed_labels(texts, options.target)
-                yield X[known], y, start + np.array(known)
-            start += len(labels)
-    if used is None:
-        progress.note(*(f"{path}: {note}" for note in columns.notes))
-
-
-def _tested_in_parts(fitted, readings, options, progress):
-    """Test the tree on the table of --test, some rows at a time."""
-    classes = fitted.tree.classes_
-    index = {label: code for code, label in enumerate(classes.tolist())}
-    bare, true, predicted, losses = with_columns(fitted.tree, None), [], [], []
-    for X, y, _ in _labeled_rows(options.test, fitted, readings, options, progress):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the notes contain the warnings
-            proba = bare.predict_proba(X)
-        codes = [index.get(label, -1) for label in y.tolist()]
-        share = proba[np.arange(len(codes)), codes]
-        losses.append(np.where(np.array(codes) < 0, np.nan, -np.log(share)))
-        true.append(y)
-        predicted.append(classes[proba.argmax(axis=1)])
-    if not true:
-        raise UserError(f"target column {options.target!r} has no value in any row")
-    true, predicted = map(np.concatenate, (true, predicted))
-    return {
-        "n_rows": len(true),
-        "accuracy": float((predicted == true).mean()),
-        "log_loss": float(np.concatenate(losses).mean()),
-        **class_figures(true, predicted),
-    }
-
-
 def _drawn_rows(fitted, readings, options, n_rows, progress):
     """Return the columns that the report shows, of all rows or of a random sample."""
     drawn = np.arange(n_rows)
@@ -620,7 +591,7 @@ def _drawn_rows(fitted, readings, options, n_rows, progress):
     splits = splits_by_column(node_table(fitted.tree, **fitted.names))
     columns, parts, labels = list(splits)[:MAX_COLUMNS], [], []
     for X, y, rows in _labeled_rows(
-        options.data, fitted, readings, options, progress, columns
+        options.data, fitted, readings, options, progress, None, columns
     ):
         shown = np.isin(rows, drawn, assume_unique=True)
         parts.append(X[shown])
@@ -649,8 +620,7 @@ def _validated_in_parts(fitted, settings, texts, options, progress):
         )
     folds = StratifiedKFold(options.folds, shuffle=True, random_state=options.seed)
     fold_of = np.full(len(codes), -1, np.int16)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a class with fewer rows than folds
+    with warnings.catch_warnings(action="ignore"):  # a class with fewer rows than folds
         for fold, (_, test) in enumerate(folds.split(known, codes[known])):
             fold_of[known[test]] = fold
     trees = []
@@ -672,13 +642,12 @@ def _validated_in_parts(fitted, settings, texts, options, progress):
             if not len(rows):
                 continue
             proba = np.zeros((len(rows), len(index)))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 proba[:, place] = one.predict_proba(batch.take(rows))
             predicted[start + rows] = proba.argmax(axis=1)
             confidence[start + rows] = proba.max(axis=1)
             own = proba[np.arange(len(rows)), codes[start + rows]]
-            losses[start + rows] = -np.log(np.clip(own, 1e-15, None))
+            losses[start + rows] = -np.log(np.clip(own, MIN_PROBA, None))
         start += len(batch)
         progress.update(f"predicting folds: {start:,} of {len(codes):,} rows")
     right = predicted == codes

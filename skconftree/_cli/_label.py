@@ -258,8 +258,7 @@ def run_label(options):
         classes=pool.labels,
         random_state=options.seed,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings of fits to few labels
+    with warnings.catch_warnings(action="ignore"):  # warnings of fits to few labels
         try:
             session = LabelingSession(
                 learner,

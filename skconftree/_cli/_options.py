@@ -9,7 +9,7 @@ import importlib
 import re
 import sys
 
-from ._text import warn
+from ._text import Progress, warn
 
 # The names are repeated here, because the compiled modules are slow to import.
 BOUNDS = (
@@ -419,8 +419,11 @@ def lazy_function(module, function):
     """Return a function of a module of this package, imported at the first call."""
 
     def run(options):
-        loaded = importlib.import_module(f"{__package__}.{module}")
-        return getattr(loaded, function)(options)
+        command = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+        if not hasattr(options, "verbose"):
+            return command(options)
+        with Progress(verbose=options.verbose) as progress:
+            return command(options, progress)
 
     return run
 

@@ -18,18 +18,13 @@ from ._files import atomic_write, check_files
 from ._readers import is_parquet
 from ._sources import open_stream
 from ._table import CopiedColumns, ModelColumns, model_columns
-from ._text import Progress, standard_output
+from ._text import standard_output
 
 GROUP_BYTES = 2**24  # of the rows of a group in a Parquet file
 
 
-def run_predict(options):
+def run_predict(options, progress):
     """Run ``skconftree predict`` and return the exit code."""
-    with Progress(verbose=options.verbose) as progress:
-        return _run_predict(options, progress)
-
-
-def _run_predict(options, progress):
     check_files(options)
     model = model_columns(options.model)
     unknown = UnknownCategories(model.features, model.tree.categories_)
@@ -66,8 +61,7 @@ def _blocks(options, model, columns, copied, progress):
         for title in titles
     ]
     for X, _ in columns.pieces(progress, "predicted"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the notes contain the warnings
+        with warnings.catch_warnings(action="ignore"):  # the notes contain the warnings
             proba = tree.predict_proba(X)
         labels = classes[proba.argmax(axis=1)]
         shares = proba if options.proba else proba.max(axis=1, keepdims=True)

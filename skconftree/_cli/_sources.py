@@ -224,8 +224,7 @@ class FilesStream:
         return True
 
     def _tables(self, names):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # types of numbers that differ
+        with warnings.catch_warnings(action="ignore"):  # types of numbers that differ
             yield from iter_batches(self.path, names)
 
 

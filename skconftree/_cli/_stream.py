@@ -55,7 +55,7 @@ from ._report import accuracies, write_stream_report
 from ._report_figures import check_picture, draw_accuracy
 from ._sources import open_selected
 from ._stream_outputs import Alarms, PredictionFile
-from ._text import Progress, UserError, counted, is_terminal, say, warn
+from ._text import UserError, counted, is_terminal, say, warn
 
 FITTED = "fit"  # kind of a model that `fit` saved
 MAX_LABELS = 65_534  # maximal number of classes of a tree
@@ -467,25 +467,24 @@ class ProgressReporter:
         self.progress.update(message)
 
 
-def run_stream(options):
+def run_stream(options, progress):
     """Run ``skconftree stream`` and return the exit code."""
     check_files(options, saves_model=True)
     check_picture(options.plot)
-    with Progress(verbose=options.verbose) as progress:
-        if options.output is None:
-            if options.resume:
-                raise UserError("--resume needs --output, the model to continue with")
-            if options.append or options.position is not None:
-                raise UserError("--append and --position need --output, the model")
-            return _run_stream(options, progress)
-        if options.append and not options.resume:
-            raise UserError("--append needs --resume, which continues a model")
-        with locked(options.output) as scratch:
-            if os.path.exists(options.output) and not options.resume:
-                raise UserError(
-                    f"{options.output} exists; continue it with --resume, or remove it"
-                )
-            return _run_stream(options, progress, scratch)
+    if options.output is None:
+        if options.resume:
+            raise UserError("--resume needs --output, the model to continue with")
+        if options.append or options.position is not None:
+            raise UserError("--append and --position need --output, the model")
+        return _run_stream(options, progress)
+    if options.append and not options.resume:
+        raise UserError("--append needs --resume, which continues a model")
+    with locked(options.output) as scratch:
+        if os.path.exists(options.output) and not options.resume:
+            raise UserError(
+                f"{options.output} exists; continue it with --resume, or remove it"
+            )
+        return _run_stream(options, progress, scratch)
 
 
 def _run_stream(options, progress, scratch=None):

@@ -20,7 +20,13 @@ from ._columns import (
     with_decimal,
     with_times,
 )
-from ._common import check_number_of_classes, is_missing, missing_text, typed_labels
+from ._common import (
+    check_labels_known,
+    check_number_of_classes,
+    is_missing,
+    missing_text,
+    typed_labels,
+)
 from ._model_file import load
 from ._options import did_you_mean
 from ._readers import (
@@ -111,7 +117,7 @@ def read_table(options, progress):
     if problem is not None:
         raise problem
     labels = [label for piece in pieces for label in piece.labels]
-    known, more = known_labels(labels, target, options.skip_missing)
+    known, more = _known_labels(labels, target, options.skip_missing)
     notes += [*stream.late_notes, *unparseable.notes(stream), *more]
     if len(known) < len(labels):
         X = X[known]
@@ -191,10 +197,11 @@ class ModelColumns:
         reading_of = dict(zip(features, readings, strict=True))
         types = stream.lookahead()
         stream.readings = [reading_of.get(name) for name in stream.features]
-        self._stream, self._features = stream, features
+        self._stream, self._features, self._target = stream, features, target
         self._is_mixed = None in readings
         self._notes = [] if options.decimal else _sign_notes(stream, types)
         self._unparseable, self._unknown = UnparseableValues(), unknown
+        self._n_ignored = 0  # rows without a label
 
     def pieces(self, progress, done="read"):
         """Yield the columns and the labels of some rows; an error comes last."""
@@ -219,25 +226,38 @@ class ModelColumns:
         if not stream.n_rows:
             raise UserError(f"{stream.path} has no rows below its header")
 
+    def labeled(self, progress, skip_missing):
+        """Yield the columns, the labels and the indices of some labeled rows."""
+        n_known, start, first = 0, 0, {}  # the first row without a label, by its text
+        for X, labels in self.pieces(progress):
+            known = [row for row, label in enumerate(labels) if not is_missing(label)]
+            if len(known) < len(labels) and not (skip_missing or first):
+                row, text = next(r for r in enumerate(labels) if is_missing(r[1]))
+                first[text] = start + row + 1
+            n_known += len(known)
+            if known:
+                remedy = "; --skip-missing ignores them"
+                check_labels_known(first, self._target, remedy)
+                texts = [labels[row].strip() for row in known]
+                yield X[known], texts, start + np.array(known)
+            start += len(labels)
+        if not n_known:
+            raise UserError(f"target column {self._target!r} has no value in any row")
+        check_labels_known(first, self._target, remedy)
+        self._n_ignored = start - n_known
+
     @property
     def notes(self):
-        """Notes on the columns of the model."""
+        """Notes on the columns of the model, and on rows without a label."""
         notes = [
             *self._notes,
             *self._unparseable.notes(self._stream, types_are_fixed=True),
         ]
         subjects = tuple(f"column {name!r}" for name in self._features)
         notes = [note for note in notes if note.startswith(subjects)]
-        return notes if self._unknown is None else [*notes, *self._unknown.notes()]
-
-
-def read_columns(options, path, features, readings, progress, target=None, like=None):
-    """Read all rows of `ModelColumns`; return columns, labels and notes."""
-    with open_stream(path, target, options, like) as stream:
-        columns = ModelColumns(options, stream, features, readings, target)
-        pieces = list(columns.pieces(progress))
-    X = np.concatenate([X for X, _ in pieces])
-    return X, [label for _, labels in pieces for label in labels], columns.notes
+        if self._unknown is not None:
+            notes += self._unknown.notes()
+        return notes + ignored_notes(self._n_ignored, self._target)
 
 
 def _sign_notes(stream, types):
@@ -330,30 +350,33 @@ def _pieces(stream, progress):
 
 def read_labeled(options, path, features, readings, progress, target, like):
     """Read labeled rows of another table; return columns, labels and notes."""
-    X, labels, notes = read_columns(
-        options, path, features, readings, progress, target, like
-    )
-    known, more = known_labels(labels, target, options.skip_missing)
-    return X[known], [labels[row].strip() for row in known], [*notes, *more]
+    with open_stream(path, target, options, like) as stream:
+        columns = ModelColumns(options, stream, features, readings, target)
+        pieces = list(columns.labeled(progress, options.skip_missing))
+    X = np.concatenate([X for X, _, _ in pieces])
+    return X, [label for _, labels, _ in pieces for label in labels], columns.notes
 
 
-def known_labels(labels, target, skip):
+def ignored_notes(n_rows, target):
+    """Return a note on rows without a label, if there are any."""
+    rows = counted(n_rows, "row")
+    return [f"ignored {rows} without a value of the target {target!r}"] * (n_rows > 0)
+
+
+def _known_labels(labels, target, skip):
     """Return the rows with a label, and a note if there are others."""
     known = [row for row, label in enumerate(labels) if not is_missing(label)]
     n_missing = len(labels) - len(known)
-    if not n_missing:
-        return known, []
-    rows = counted(n_missing, "row")
     if not known:
         raise UserError(f"target column {target!r} has no value in any row")
-    if not skip:
+    if n_missing and not skip:
         first = next(row for row, label in enumerate(labels) if is_missing(label))
         raise UserError(
             f"target column {target!r} has no value in row {first + 1}"
-            f"{missing_text(labels[first])} ({rows} of {len(labels)} in all); "
-            "--skip-missing ignores them"
+            f"{missing_text(labels[first])} ({counted(n_missing, 'row')} of "
+            f"{len(labels)} in all); --skip-missing ignores them"
         )
-    return known, [f"ignored {rows} without a value of the target {target!r}"]
+    return known, ignored_notes(n_missing, target)
 
 
 def _identifiers(X, stream, target):

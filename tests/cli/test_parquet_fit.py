@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _fit, main
+from skconftree._cli import _fit, _table, main
 from skconftree._cli._model_file import load
 
 
@@ -152,6 +152,17 @@ def test_labels_that_are_not_texts(path, table, tmp_path, capsys):
         assert re.search("2,000 rows: accuracy (99|100)", capsys.readouterr().out)
         assert main(["audit", str(model), str(path)]) == 0
         assert "3 splits: 3 confirmed" in capsys.readouterr().out
+
+
+def test_a_row_without_a_label_far_below_is_named(
+    path, table, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(_table, "CHUNK_ROWS", 300)
+    kind, new = table["kind"].to_pylist(), tmp_path / "new.parquet"
+    kind[1300] = None
+    pq.write_table(table.set_column(3, "kind", pa.array(kind)), new)
+    assert run(path, "--target", "kind", "--test", new) == 1
+    assert "has no value in row 1301; --skip-missing" in capsys.readouterr().err
 
 
 def rounded(text):
