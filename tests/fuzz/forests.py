@@ -191,7 +191,9 @@ def use_class_means(sequence):
         model = NCMForestClassifier(
             3,
             **parameters,
-            update=draw.one(["hi-rf", "igt", "leaves", "rlp", "rrn", "retrain"]),
+            update=draw.one(
+                ["hi-rf", "igt", "igt+rrn", "leaves", "rlp", "rrn", "retrain"]
+            ),
             boost=draw.one(["decision", "persistent", None]),
             alpha=draw.one([0.0, 0.3]),
             n_jobs=draw.one([None, 2]),

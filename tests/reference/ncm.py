@@ -281,22 +281,22 @@ class Forest:
     def start(self, X, y, n_classes):
         self.X, self.y, self.n_classes = X, y, n_classes
         self.trees, self.times = [None] * self.n_trees, [None] * self.n_trees
+        self.n_updates = 0
         self.take(range(self.n_trees), self.seed, None)
 
     def take(self, regrown, seed, places):
         for t in range(self.n_trees):
-            times = self.times[t] = bootstrap(len(self.y), seed, t)
             if t in regrown:
-                self.trees[t] = Tree(
-                    self.X,
-                    self.y,
-                    times,
-                    self.n_classes,
-                    tree_seed(seed, t),
-                    **self.growth,
-                )
+                self.grow(t, seed)
             else:
+                times = self.times[t] = bootstrap(len(self.y), seed, t)
                 self.trees[t].recount(self.X, self.y, times, self.n_classes, places)
+
+    def grow(self, t, seed):
+        """Grow a tree on a new sample."""
+        times = self.times[t] = bootstrap(len(self.y), seed, t)
+        key = tree_seed(seed, t)
+        self.trees[t] = Tree(self.X, self.y, times, self.n_classes, key, **self.growth)
 
     def go_on(self, X, y, n_classes, places, seed):
         """Learn further rows, which come behind the others.
@@ -316,12 +316,17 @@ class Forest:
         self.n_classes = n_classes
         regrown = range(self.n_trees)
         self.errors = self.threshold = None
-        if self.update in ("igt", "leaves"):
+        self.n_updates += 1
+        if self.update in ("igt", "igt+rrn", "leaves"):
             self.regrown = []
             for t, tree in enumerate(self.trees):
+                if self.update == "igt+rrn" and (t + self.n_updates) % 5 == 0:
+                    self.regrown.append(t)
+                    self.grow(t, seed)
+                    continue
                 times = self.times[t] = np.append(self.times[t], np.ones(n_new, int))
                 rows = self.X, self.y, times, n_classes, places
-                if self.update == "igt":
+                if self.update != "leaves":
                     tree.grow_on(*rows, n_new)
                 else:
                     tree.recount(*rows)

@@ -1,6 +1,6 @@
 from skconftree.tree.nodes._node_table cimport NodeTable
 from skconftree.utils._typedefs cimport (
-    float32_t, float64_t, int32_t, intp_t, label_t, uint8_t,
+    float32_t, float64_t, int32_t, intp_t, label_t, uint32_t, uint8_t,
 )
 
 # NCMTree: nodes with splits by nearest class means.
@@ -33,7 +33,8 @@ cdef class NCMTree(NodeTable):
     cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil
     cdef intp_t _best_of(self, intp_t node) noexcept nogil
     cdef object _check_rows(
-        self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes
+        self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes,
+        const uint32_t[::1] times=*,
     )
 
 

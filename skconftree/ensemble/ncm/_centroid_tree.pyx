@@ -149,22 +149,27 @@ cdef class NCMTree(NodeTable):
 
     def recounted(
         self, n_classes, new_codes, const int32_t[::1] leaves not None,
-        const label_t[::1] y not None, weight, criterion, keep,
+        const label_t[::1] y not None, const uint32_t[::1] times not None, criterion, keep,
     ):
         """Copy the tree with other counts, and possibly further classes.
 
         `new_codes` (ascending) are the new codes of the classes, `leaves` the leaf that
-        each row reaches, `weight` the counts of the rows. With `keep`, the rows are
+        each row reaches, `times` the counts of the rows. With `keep`, the rows are
         added to those already counted.
         """
-        self._check_rows(leaves, y, n_classes)
+        self._check_rows(leaves, y, n_classes, times)
         old = self._snapshot().all_arrays()
         n_children = old["n_children"]
-        rows = np.asarray(leaves)
-        cell = rows.astype(np.intp) * n_classes + np.asarray(y)
-        size = self.node_count * n_classes
-        counts = np.bincount(cell, weight, size).reshape(-1, n_classes)
-        n_rows = np.bincount(rows[weight > 0], minlength=self.node_count)
+        counts = np.zeros((self.node_count, n_classes))
+        n_rows = np.zeros(self.node_count, dtype=np.intp)
+        cdef float64_t[:, ::1] weight = counts
+        cdef intp_t[::1] number = n_rows
+        cdef intp_t i
+        with nogil:
+            for i in range(y.shape[0]):
+                if times[i] > 0:
+                    weight[leaves[i], y[i]] += times[i]
+                    number[leaves[i]] += 1
         if keep:
             leaf = n_children == 0
             counts[np.ix_(leaf, new_codes)] += old["counts"][leaf]
@@ -233,17 +238,24 @@ cdef class NCMTree(NodeTable):
         return best
 
     cdef object _check_rows(
-        self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes
+        self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes,
+        const uint32_t[::1] times=None,
     ):
+        # Rows with count 0 may have any leaf.
         cdef intp_t i
-        cdef bint valid = y.shape[0] == leaves.shape[0]
+        cdef bint all_rows = times is None
+        cdef bint valid = y.shape[0] == leaves.shape[0] and (
+            all_rows or times.shape[0] == y.shape[0]
+        )
         self._check_root()
         for i in range(leaves.shape[0] if valid else 0):
-            valid &= 0 <= leaves[i] < self.node_count and y[i] < n_classes
+            valid &= y[i] < n_classes and (
+                0 <= leaves[i] < self.node_count or not (all_rows or times[i] > 0)
+            )
         if not valid:
             raise ValueError(
-                "leaves and y must have the same length and contain nodes and classes "
-                "of the tree."
+                "leaves, y and counts of rows must have the same length and contain nodes "
+                "and classes of the tree."
             )
 
     cdef object _use_arrays(self, dict arrays):
@@ -425,9 +437,10 @@ cdef class NCMGrower:
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.K
+        cdef intp_t n_sample = 0
         cdef float64_t[::1] counts
-        cdef intp_t[::1] order, firsts
         cdef intp_t* starts
+        cdef intp_t* ends
         cdef intp_t i
         if X.shape[1] != self.d or y.shape[0] != n or times.shape[0] != n:
             raise ValueError(
@@ -436,13 +449,12 @@ cdef class NCMGrower:
             )
         if n > 2147483647:
             raise ValueError(f"At most 2**31 - 1 rows are supported, got {n}.")
-        labels = np.asarray(y)
-        sample = np.asarray(times) > 0
-        if np.any(labels >= K):
-            raise ValueError(f"y must be below {K}, the number of classes.")
-        if not sample.any():
+        self.total_weight = 0.0
+        for i in range(n):
+            n_sample += times[i] > 0
+            self.total_weight += times[i]
+        if n_sample == 0:
             raise ValueError("The sample is empty: all rows have count 0.")
-        self.total_weight = np.sum(times, dtype=np.float64)
         self.arena = Arena()
         self.contingency = Contingency(exact=False)
         self.contingency.reserve(2, max(self.K, 2))
@@ -451,39 +463,57 @@ cdef class NCMGrower:
         )
         self.criterion.n_classes = self.K
         if tree is None:
+            if np.any(np.greater_equal(y, K)):
+                raise ValueError(f"y must be below {K}, the number of classes.")
             tree = NCMTree(self.d, K)
-            counts = np.bincount(labels, times, K)
-            tree.add_leaf(-1, &counts[0], np.count_nonzero(sample), self.criterion.impurity(
+            counts = np.bincount(y, times, K)
+            tree.add_leaf(-1, &counts[0], n_sample, self.criterion.impurity(
                 &counts[0], self.total_weight
             ))
-            leaves = np.where(sample, 0, -1).astype(np.int32)
-        reached = np.asarray(leaves)
-        tree._check_rows(reached[sample], labels[sample], K)
-        grows = np.zeros(tree.node_count, dtype=bool)
-        grows[reached[n_known:][sample[n_known:]]] = True
-        rows = np.flatnonzero(sample & grows[reached])
-        rows = rows[np.argsort(reached[rows], kind="stable")]
-        n_rows = np.bincount(reached[rows], minlength=tree.node_count)
-        shown = tree._snapshot().all_arrays()
-        if np.any(
-            grows & ((shown["n_node_samples"] != n_rows) | (shown["n_children"] > 0))
-        ):
-            raise ValueError("The sample differs from the rows that the leaves count.")
+            leaves = -np.equal(times, 0).astype(np.int32)
+        tree._check_rows(leaves, y, K, times)
         self.X = &X[0, 0]
         self.y = &y[0]
         self.times = &times[0]
-        self._ensure_capacity(len(rows))
-        order = rows
-        for i in range(order.shape[0]):
-            self.rows[i] = <int32_t> order[i]
-        firsts = np.where(grows, np.cumsum(n_rows) - n_rows, -1)
+        self._ensure_capacity(n_sample)
         starts = <intp_t*> self.arena.take(tree.node_count, sizeof(intp_t))
-        memcpy(starts, &firsts[0], tree.node_count * sizeof(intp_t))
+        ends = <intp_t*> self.arena.take(tree.node_count, sizeof(intp_t))
+        if not self._place_rows(tree, leaves, n_known, n_sample, starts, ends):
+            raise ValueError("The sample differs from the rows that the leaves count.")
         with nogil:
             self._grow(tree, starts, &leaves[0])
         tree.shrink_to_fit()
         self.arena = None
-        return tree, reached
+        return tree, np.asarray(leaves)
+
+    cdef bint _place_rows(
+        self, NCMTree tree, const int32_t[::1] leaves, intp_t n_known, intp_t n_sample,
+        intp_t* starts, intp_t* ends,
+    ) noexcept nogil:
+        # Group the rows of the leaves that rows from `n_known` on reach: `starts` are the
+        # positions of their first rows, -1 in other nodes. Returns whether the leaves have
+        # as many rows as the tree counts; `ends` is a buffer.
+        cdef intp_t n = leaves.shape[0]
+        cdef intp_t n_left = 0
+        cdef intp_t node, i
+        for node in range(tree.node_count):
+            starts[node] = -1
+        for i in range(n_known, n):
+            node = leaves[i]
+            if self.times[i] > 0 and starts[node] < 0:
+                starts[node] = ends[node] = n_left
+                n_left += tree.n_node_samples[node]
+                if tree.n_children[node] > 0 or n_left > n_sample:
+                    return False
+        for i in range(n):
+            node = leaves[i]
+            if self.times[i] > 0 and starts[node] >= 0:
+                if ends[node] - starts[node] == tree.n_node_samples[node]:
+                    return False
+                self.rows[ends[node]] = <int32_t> i
+                ends[node] += 1
+                n_left -= 1
+        return n_left == 0
 
     cdef void _ensure_capacity(self, intp_t n) except *:
         cdef intp_t K = self.K

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -38,6 +38,8 @@ from ._ncm_votes import (
 
 BLOCK = 2048  # rows that are routed through all trees together, to stay in the cache
 MIN_ROUNDED_ROWS = 256  # number of rows from which rounding all means saves time
+REGROWN_EVERY = 5  # updates after which "igt+rrn" regrows a tree again
+UpdateName = Literal["hi-rf", "igt", "igt+rrn", "leaves", "retrain", "rlp", "rrn"]
 TREE_PARAMETERS = (
     "criterion",
     "bound",
@@ -76,7 +78,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     max_classes, n_assignments : object
         Number of class means and assignments that a split compares, as in
         :class:`NCMTreeClassifier`.
-    update : {"hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"}, default="hi-rf"
+    update : {"hi-rf", "igt", "igt+rrn", "leaves", "retrain", "rlp", "rrn"}, \
+            default="hi-rf"
         How `partial_fit` updates the forest. With new samples of all stored rows:
 
         - ``"hi-rf"``: trees with an error above the average are regrown (RRN in [1]_);
@@ -89,6 +92,9 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
 
         - ``"igt"``: incrementally growing trees. The new rows are added to the leaves
           of each tree, and these leaves are split on by the same rule as in `fit`.
+        - ``"igt+rrn"``: the same, but each call regrows a fifth of the trees, in turn,
+          on new samples of all stored rows. More accurate if classes come in many
+          calls, and nearly as fast.
         - ``"leaves"``: the new rows are added to the class counts of the leaves. No
           rows are stored.
     boost : {"decision", "persistent"} or None, default="decision"
@@ -179,7 +185,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
        large-scale multi-class data classification", 2016.
     .. [2] M. Ristin, M. Guillaumin, J. Gall, L. Van Gool, "Incremental learning of NCM
        forests for large-scale image classification", CVPR 2014: ``"leaves"`` and
-       ``"igt"``.
+       ``"igt"``. ``"igt+rrn"`` combines [1]_ and [2]_ and is not published.
 
     Examples
     --------
@@ -197,7 +203,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     _parameter_constraints = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         **GROWTH_CONSTRAINTS,
-        "update": [StrOptions({"hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"})],
+        "update": [StrOptions(set(get_args(UpdateName)))],
         "boost": [StrOptions({"decision", "persistent"}), None],
         "alpha": [Interval(Real, None, None, closed="neither")],
         "n_jobs": [Integral, None],
@@ -214,7 +220,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     min_samples_leaf: object = 1
     max_classes: object = "sqrt"
     n_assignments: object = 256
-    update: Literal["hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"] = "hi-rf"
+    update: UpdateName = "hi-rf"
     boost: Literal["decision", "persistent"] | None = "decision"
     alpha: float = 0.0
     max_stored_samples: int | None = None
@@ -290,7 +296,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
             TreeUpdate(*parts)
             for parts in zip(range(len(leaves)), model.trees, leaves, strict=True)
         ]
-        if self.update == "igt":
+        if self.update in ("igt", "igt+rrn"):
             tree_updates = [
                 tree._replace(seed=seed, times=of_tree)
                 for tree, seed, of_tree in zip(
@@ -298,6 +304,9 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
                 )
             ]
             update = update._replace(n_new=len(samples.y) - times.shape[1])
+        if self.update == "igt+rrn":
+            in_turn = slice(-n_updates % REGROWN_EVERY, None, REGROWN_EVERY)
+            tree_updates[in_turn] = new_trees[in_turn]
         if self.update != "hi-rf":
             return self._apply_update(update, tree_updates, call, model)
         in_bag = np.zeros((len(times), len(samples.y)), dtype=bool)

@@ -303,7 +303,9 @@ class Update(NamedTuple):
         X, y, _, _ = self.samples
         index, tree, leaves, seed, times = tree_update
         if seed is not None:
-            times = np.pad(times, (0, self.n_new), constant_values=1).astype(np.uint32)
+            # a concatenation, because np.pad is slow
+            new = np.ones(self.n_new, dtype=np.uint8)
+            times = np.concatenate([times, new]).astype(np.uint32)
             tree, leaves = self.grown_on(tree, leaves, times, seed)
             return UpdatedTree(tree, times.astype(np.uint8), leaves)
         times = draw_counts(np.arange(1.0, len(y) + 1.0), len(y), self.seed, index)
@@ -331,8 +333,8 @@ class Update(NamedTuple):
     def grown_on(self, tree, leaves, times, seed):
         """Add the last rows of a sample to a tree, which grows on at their leaves."""
         X, y, _, _ = self.samples
-        leaves, sample = tree.leaves_of(X, leaves, times), times > 0
-        tree = self.recounted(tree, leaves[sample], y[sample], times[sample])
+        leaves = tree.leaves_of(X, leaves, times)
+        tree = self.recounted(tree, leaves, y, times)
         if self.n_new == 0:  # none of them is stored
             return tree, leaves
         existing = tree, leaves, len(y) - self.n_new

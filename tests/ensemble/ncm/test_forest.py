@@ -1,6 +1,7 @@
 """NCM forests: the worked numbers of E5, and update for update the slow reference."""
 
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -26,7 +27,7 @@ from skconftree.ensemble.ncm._model import (
 )
 from skconftree.tables._content_order import ContentOrder, hash_rows
 
-UPDATES = ["hi-rf", "igt", "leaves", "retrain", "rlp", "rrn"]
+UPDATES = ["hi-rf", "igt", "igt+rrn", "leaves", "retrain", "rlp", "rrn"]
 STORING = [update for update in UPDATES if update != "leaves"]
 
 
@@ -113,7 +114,7 @@ def in_order(X, y):
 
 
 @pytest.mark.parametrize(
-    "update", ["hi-rf", "igt", "leaves", "rlp", "rrn", "persistent"]
+    "update", ["hi-rf", "igt", "igt+rrn", "leaves", "rlp", "rrn", "persistent"]
 )
 @settings(max_examples=examples(10, by_day=2))
 @given(seed=st.integers(0, 10**6))
@@ -276,7 +277,7 @@ def test_new_classes_are_learned():
     assert abs(scores["retrain"] - scores["rrn"]) < 0.02
     assert 0.5 < scores["rlp"] < scores["hi-rf"]
     assert 0.5 < scores["leaves"] < scores["hi-rf"]
-    assert scores["igt"] > scores["retrain"] - 0.01
+    assert min(scores["igt"], scores["igt+rrn"]) > scores["retrain"] - 0.01
 
 
 def test_trees_are_estimators():
@@ -324,7 +325,7 @@ def test_classes_keep_equal_parts(update):
     kept = np.bincount(forest._model.samples.y)
     assert (len(kept), kept.sum(), kept.max()) == (12, 24, 2)
     samples = forest._model.times.sum(axis=1)
-    if update == "igt":  # their sizes vary after rows of the first sample were dropped
+    if "igt" in update:  # their sizes vary after rows of the first sample were dropped
         assert (samples >= 12).all()
         assert samples.mean() == pytest.approx(24, abs=8)
     else:
@@ -345,7 +346,7 @@ def test_calls_that_only_update_leaves_may_be_divided():
     assert forest.n_bytes_ == sum(one.tree_.n_bytes for one in forest.estimators_)
     before = pickle.dumps(forest)
     for update in STORING:
-        with pytest.raises(ValueError, match=f"update='{update}' needs the rows"):
+        with pytest.raises(ValueError, match=re.escape(f"update='{update}' needs")):
             forest.set_params(update=update).partial_fit(X, y)
         assert pickle.dumps(forest.set_params(update="leaves")) == before
 
