@@ -140,6 +140,13 @@ class OneByOne(Lockable):
     {'km': 'number', 'rain': 'category'}
     """
 
+    _sorts_keys = False  # whether columns are in the order of their names
+    # Attributes of a state, and defaults for states of older versions.
+    _state = dict.fromkeys(("model", "_classes", "_columns", "_fitted"), NO_DEFAULT)
+    _state |= {"_given_columns": None, "_waiting": [], "_warned": False}
+    _state |= {"_n_drifts_before": None, "late_columns": "drop", "_n_late": 0}
+    _state |= {"_adds_classes": False, "_adds_columns": False}
+
     def __init__(
         self,
         model: Estimator,
@@ -255,13 +262,15 @@ class OneByOne(Lockable):
             self._call(self.model.partial_fit, x, label, sample_weight=[w])
 
     @reads
-    def predict_one(self, x: dict[Any, Any]) -> Any:
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Predict the label of one row.
 
         Parameters
         ----------
         x : dict
             Values by the names of their columns.
+        **kwargs
+            Ignored; as in river.
 
         Returns
         -------
@@ -273,13 +282,15 @@ class OneByOne(Lockable):
         return None
 
     @reads
-    def predict_proba_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label of one row.
 
         Parameters
         ----------
         x : dict
             Values by the names of their columns.
+        **kwargs
+            Ignored; as in river.
 
         Returns
         -------
@@ -340,12 +351,14 @@ class OneByOne(Lockable):
 
     def __repr__(self):
         columns = "" if self._columns is None else f", columns={dict(self._columns)}"
-        return f"{type(self).__name__}({self.model!r}, classes={self.classes}{columns})"
+        classes = self._classes.tolist()
+        return f"{type(self).__name__}({self.model!r}, classes={classes}{columns})"
 
     def _prepare(self):
         # Prepares the conversion of rows; the model determines the nominal columns.
         self._labels = {
-            label: self._classes[i : i + 1] for i, label in enumerate(self.classes)
+            label: self._classes[i : i + 1]
+            for i, label in enumerate(self._classes.tolist())
         }
         if not self._fitted:
             return
@@ -477,7 +490,8 @@ class OneByOne(Lockable):
             raise ValueError(
                 f"y must be one of the classes {list(self._labels)}. Got {y!r}."
             )
-        waiting = [*self._waiting, (list(x.items()), y, w)]
+        pairs = sorted(x.items(), key=_name) if self._sorts_keys else list(x.items())
+        waiting = [*self._waiting, (pairs, y, w)]
         pairs, labels, weights = map(list, zip(*waiting, strict=True))
         rows, columns = list(map(dict, pairs)), self._columns
         declared = columns is not None
@@ -502,16 +516,21 @@ class OneByOne(Lockable):
     @reads
     def __getstate__(self):
         # Copied under the lock, so that the model and the waiting rows are consistent.
-        return with_version(copy.deepcopy({name: vars(self)[name] for name in STATE}))
+        state = {name: vars(self)[name] for name in self._state}
+        return with_version(copy.deepcopy(state))
 
     def __setstate__(self, state):
-        vars(self).update(without_version(state, STATE, type(self).__name__))
+        vars(self).update(without_version(state, self._state, type(self).__name__))
         self._prepare()
         is_valid = isinstance(self._waiting, list) and all(
             _is_waiting(row, None if self._adds_classes else self._labels)
             for row in self._waiting
         )
         check_state_parts(self, {"n_waiting_": is_valid})
+
+
+def _name(pair):
+    return str(pair[0])
 
 
 def _is_waiting(row, labels):
@@ -524,13 +543,6 @@ def _is_waiting(row, labels):
         return isinstance(pairs, list) and is_known and isinstance(weight, Real)
     except (TypeError, ValueError):
         return False
-
-
-# Attributes of a state, and defaults for states of older versions; NO_DEFAULT: none.
-STATE = dict.fromkeys(("model", "_classes", "_columns", "_fitted"), NO_DEFAULT)
-STATE |= {"_given_columns": None, "_waiting": [], "_warned": False}
-STATE |= {"_n_drifts_before": None, "late_columns": "drop", "_n_late": 0}
-STATE |= {"_adds_classes": False, "_adds_columns": False}
 
 
 def _not_a_row(x):

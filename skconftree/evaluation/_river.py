@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Self
 
@@ -28,14 +28,15 @@ def _with_base(kind):
     if issubclass(kind, MiniBatchClassifier):
         return kind
     body = {"__doc__": kind.__doc__, "__module__": kind.__module__}
+    body |= {name: getattr(MiniBatchClassifier, name) for name in ("clone", "__repr__")}
     return type(kind.__name__, (kind, MiniBatchClassifier), body)
 
 
 def _new(kind):
-    return object.__new__(_with_base(kind))
+    return OneByOne.__new__(_with_base(kind))
 
 
-class RiverClassifier:
+class RiverClassifier(OneByOne):
     """Wrapper that turns a classifier of this package into a classifier of river.
 
     It works in pipelines, ensembles, model selection and evaluation of river, and
@@ -82,6 +83,12 @@ class RiverClassifier:
     >>> pipeline = preprocessing.StandardScaler() | model  # doctest: +SKIP
     """
 
+    # constructor arguments, as river expects, unlike those of `OneByOne`
+    classes: ArrayLike | None = None
+    columns: dict[str, Any] | None = None
+    _sorts_keys = True
+    _state = OneByOne._state | dict.fromkeys(("estimator", "classes", "columns"))
+
     def __new__(
         cls,
         estimator: Estimator,
@@ -100,15 +107,14 @@ class RiverClassifier:
         columns: dict[str, Any] | None = None,
         late_columns: str = "add",
     ) -> None:
-        self.estimator = estimator
-        self.classes = classes
-        self.columns = columns
-        self.late_columns = late_columns
         fitted = hasattr(estimator, "classes_")
-        model = copy.deepcopy(estimator) if fitted else clone(estimator)
-        self._stream = OneByOne(
-            model, classes=classes, columns=columns, late_columns=late_columns
+        super().__init__(
+            copy.deepcopy(estimator) if fitted else clone(estimator),
+            classes=classes,
+            columns=columns,
+            late_columns=late_columns,
         )
+        self.estimator, self.classes, self.columns = estimator, classes, columns
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -122,49 +128,17 @@ class RiverClassifier:
 
     def __reduce__(self):
         # the class with river's base is created at run time
-        return _new, (type(self).__mro__[1],), vars(self)
+        return _new, (type(self).__mro__[1],), self.__getstate__()
 
     @property
     def estimator_(self) -> Estimator:
         """The trained classifier."""
-        return self._stream.model
+        return self.model
 
     @property
     def classes_(self) -> list[Any]:
         """Labels in ascending order."""
-        return self._stream.classes
-
-    @property
-    def columns_(self) -> dict[str, str] | None:
-        """Names and kinds of the columns."""
-        return self._stream.columns_
-
-    @property
-    def n_rows_seen_(self) -> int:
-        """Number of learned rows."""
-        return self._stream.n_rows_seen_
-
-    @property
-    def drift_detected(self) -> bool:
-        """Whether the classifier detected a drift at the last row."""
-        return self._stream.drift_detected
-
-    def learn_one(self, x: dict[Any, Any], y: Any, *, w: float = 1.0) -> None:
-        """Learn one row.
-
-        Parameters
-        ----------
-        x : dict
-            Values by the names of their columns.
-        y : label
-            Label of the row.
-        w : float, default=1.0
-            Weight of the row.
-        """
-        # so that the order of keys does not matter
-        if not self._stream._fitted and isinstance(x, Mapping):
-            x = {name: x[name] for name in sorted(x, key=str)}
-        self._stream.learn_one(x, y, w=w)
+        return self._classes.tolist()
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a frame, which is faster than one by one.
@@ -185,40 +159,7 @@ class RiverClassifier:
                 if self.columns_ is not None:
                     break
         if n < len(labels):
-            self._stream._learn_many(X[n:], labels[n:])
-
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Predict the label of a row; None before a row was learned.
-
-        Parameters
-        ----------
-        x : dict
-            Values by the names of their columns.
-        **kwargs
-            Ignored.
-
-        Returns
-        -------
-        label or None
-        """
-        return self._stream.predict_one(x)
-
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Predict the probability of each label of a row.
-
-        Parameters
-        ----------
-        x : dict
-            Values by the names of their columns.
-        **kwargs
-            Ignored.
-
-        Returns
-        -------
-        dict of label to float
-            Empty before a row was learned.
-        """
-        return self._stream.predict_proba_one(x)
+            self._learn_many(X[n:], labels[n:])
 
     def predict_many(self, X: Any) -> Any:
         """Predict the labels of the rows of a frame.
@@ -235,7 +176,7 @@ class RiverClassifier:
         """
         labels = np.full(len(X), None)
         if self.columns_ is not None and len(X):
-            labels[:] = self._stream.model.predict(self._stream._table(X)).tolist()
+            labels[:] = self.model.predict(self._table(X)).tolist()
         return X.iloc[:, :0].assign(label=labels)["label"].rename(None)
 
     def predict_proba_many(self, X: Any) -> Any:
@@ -254,23 +195,8 @@ class RiverClassifier:
         empty = X.iloc[:, :0]
         if self.columns_ is None:
             return empty
-        model, proba = self._stream.model, np.zeros((0, len(self.classes_)))
+        model, proba = self.model, np.zeros((0, len(self.classes_)))
         if len(X):
-            proba = model.predict_proba(self._stream._table(X))
+            proba = model.predict_proba(self._table(X))
         columns = zip(model.classes_.tolist(), proba.T, strict=True)
         return type(X)(dict(columns), index=X.index)
-
-    def explain_one(self, x: dict[Any, Any]) -> list[dict[str, Any]]:
-        """Evidence of every split on the path of a row, if the estimator is a tree.
-
-        Parameters
-        ----------
-        x : dict
-            Values by the names of their columns.
-
-        Returns
-        -------
-        list of dict
-            One dict per split, from the root down, see `explain` of the tree.
-        """
-        return self._stream.explain_one(x)
