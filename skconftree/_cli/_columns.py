@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -615,6 +617,78 @@ def determines_class(values, classes, n_classes):
         if seen.setdefault(value, label) != label or len(seen) > n_classes:
             return False
     return len(seen) == len(set(seen.values())) == n_classes
+
+
+class UnparseableValues:
+    """Counts and examples of the values of numeric columns that are not numbers."""
+
+    MAX_EXAMPLES = 4
+
+    def __init__(self, counts=()):
+        self._counts = {index: [n, list(texts)] for index, n, texts in counts}
+
+    def as_list(self):
+        """Return the arguments for an equal object."""
+        return [[index, n, texts] for index, (n, texts) in self._counts.items()]
+
+    def __iter__(self):
+        """Iterate over the indices of the columns that have any."""
+        return iter(self._counts)
+
+    def count(self, index):
+        """Return the number of unparseable values of a column."""
+        return self._counts[index][0] if index in self._counts else 0
+
+    def add(self, index, text):
+        """Add an unparseable value of a column."""
+        entry = self._counts.setdefault(index, [0, []])
+        entry[0] += 1
+        if len(entry[1]) < self.MAX_EXAMPLES and text not in entry[1]:
+            entry[1].append(text)
+
+    def check(self, unparseable, first_row, n_rows, stream):
+        """Count unparseable values, up to a row in which a column has too many.
+
+        Returns the number of rows of the piece before that row, and a UserError or
+        None.
+        """
+        for row, row_values in groupby(unparseable, key=itemgetter(0)):
+            if row >= n_rows:
+                break
+            row_values = list(row_values)
+            limit = max(N_UNPARSEABLE_ALLOWED, MAX_UNPARSEABLE * (first_row + row))
+            for _, index, text in row_values:
+                if self.count(index) + 1 > limit:
+                    return row, self._too_many(stream, first_row + row, index, text)
+            for _, index, text in row_values:
+                self.add(index, text)
+        return n_rows, None
+
+    def _too_many(self, stream, row, index, text):
+        name = stream.features[index]
+        sign = other_decimal([text], stream.readings[index])
+        remedy = f"--nominal {name}" if sign is None else f"--decimal {sign}"
+        return UserError(
+            f"{stream.path}, row {row}, column {name!r}: {text!r} is not a number, nor "
+            f"are {self._counts[index][0]} values before, although the first rows of "
+            f"this column are numbers; start again with {remedy}"
+        )
+
+    def notes(self, stream, *, types_are_fixed=False):
+        """Return notes on unparseable values.
+
+        They name an option that helps, unless `types_are_fixed` by a model.
+        """
+        return [
+            unparseable_note(
+                stream.features[index],
+                texts,
+                n,
+                stream.readings[index],
+                types_are_fixed=types_are_fixed,
+            )
+            for index, (n, texts) in sorted(self._counts.items())
+        ]
 
 
 class UnknownCategories:

@@ -25,8 +25,7 @@ import tempfile
 import zlib
 from collections import Counter
 from functools import partial
-from itertools import chain, groupby, islice
-from operator import itemgetter
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -34,19 +33,15 @@ import numpy as np
 from ._columns import (
     COMMA,
     DATE,
-    MAX_UNPARSEABLE,
     N_INFERENCE_ROWS,
-    N_UNPARSEABLE_ALLOWED,
     POINT,
     ColumnType,
     changed_by_sign,
     excluded_columns,
     infer_column,
     infer_columns,
-    other_decimal,
     read_numbers,
     sign_note,
-    unparseable_note,
 )
 from ._common import MISSING_CATEGORY, is_missing, parse_decimal
 from ._options import did_you_mean
@@ -212,78 +207,6 @@ def check_categories(known, X, first_row, stream):
             f"use --numeric {stream.features[index]}"
         )
     return n_rows, problem
-
-
-class UnparseableValues:
-    """Counts and examples of the values of numeric columns that are not numbers."""
-
-    MAX_EXAMPLES = 4
-
-    def __init__(self, counts=()):
-        self._counts = {index: [n, list(texts)] for index, n, texts in counts}
-
-    def as_list(self):
-        """Return the arguments for an equal object."""
-        return [[index, n, texts] for index, (n, texts) in self._counts.items()]
-
-    def __iter__(self):
-        """Iterate over the indices of the columns that have any."""
-        return iter(self._counts)
-
-    def count(self, index):
-        """Return the number of unparseable values of a column."""
-        return self._counts[index][0] if index in self._counts else 0
-
-    def add(self, index, text):
-        """Add an unparseable value of a column."""
-        entry = self._counts.setdefault(index, [0, []])
-        entry[0] += 1
-        if len(entry[1]) < self.MAX_EXAMPLES and text not in entry[1]:
-            entry[1].append(text)
-
-    def check(self, unparseable, first_row, n_rows, stream):
-        """Count unparseable values, up to a row in which a column has too many.
-
-        Returns the number of rows of the piece before that row, and a UserError or
-        None.
-        """
-        for row, row_values in groupby(unparseable, key=itemgetter(0)):
-            if row >= n_rows:
-                break
-            row_values = list(row_values)
-            limit = max(N_UNPARSEABLE_ALLOWED, MAX_UNPARSEABLE * (first_row + row))
-            for _, index, text in row_values:
-                if self.count(index) + 1 > limit:
-                    return row, self._too_many(stream, first_row + row, index, text)
-            for _, index, text in row_values:
-                self.add(index, text)
-        return n_rows, None
-
-    def _too_many(self, stream, row, index, text):
-        name = stream.features[index]
-        sign = other_decimal([text], stream.readings[index])
-        remedy = f"--nominal {name}" if sign is None else f"--decimal {sign}"
-        return UserError(
-            f"{stream.path}, row {row}, column {name!r}: {text!r} is not a number, nor "
-            f"are {self._counts[index][0]} values before, although the first rows of "
-            f"this column are numbers; start again with {remedy}"
-        )
-
-    def notes(self, stream, *, types_are_fixed=False):
-        """Return notes on unparseable values.
-
-        They name an option that helps, unless `types_are_fixed` by a model.
-        """
-        return [
-            unparseable_note(
-                stream.features[index],
-                texts,
-                n,
-                stream.readings[index],
-                types_are_fixed=types_are_fixed,
-            )
-            for index, (n, texts) in sorted(self._counts.items())
-        ]
 
 
 # Byte order marks. That of UTF-32 begins with that of UTF-16.

@@ -19,6 +19,7 @@ from .. import __version__
 from ..evaluation import PrequentialEvaluator
 from ._columns import (
     READINGS,
+    UnparseableValues,
     date_types,
     excluded_notes,
     label_notes,
@@ -45,7 +46,6 @@ from ._files import STANDARD, check_files, locked, write_json
 from ._live import LiveInput
 from ._model_file import load, load_metadata, save
 from ._readers import (
-    UnparseableValues,
     check_categories,
     header_notes,
     nominal_indices,

@@ -10,6 +10,7 @@ from ._columns import (
     DECIMALS,
     MAX_UNPARSEABLE,
     READINGS,
+    UnparseableValues,
     column_notes,
     date_types,
     excluded_notes,
@@ -31,7 +32,6 @@ from ._model_file import load
 from ._options import did_you_mean
 from ._readers import (
     Dialect,
-    UnparseableValues,
     as_matrix,
     check_categories,
     header_notes,

@@ -20,12 +20,12 @@ from skconftree._cli._columns import (
     DATE,
     POINT,
     ColumnType,
+    UnparseableValues,
     infer_column,
     read_numbers,
 )
 from skconftree._cli._common import UserError
 from skconftree._cli._readers import (
-    UnparseableValues,
     check_categories,
     check_header,
     set_column_types,
