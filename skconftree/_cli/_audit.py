@@ -13,7 +13,15 @@ from .. import __version__
 from ..inspection import audit_splits
 from ..tree import node_table
 from ._columns import unknown_categories
-from ._common import LEVELS, aligned, as_json, tree_lines, typed_labels, with_columns
+from ._common import (
+    LEVELS,
+    aligned,
+    as_json,
+    tree_lines,
+    tree_of,
+    typed_labels,
+    with_columns,
+)
 from ._files import STANDARD, check_files, write_json
 from ._readers import listed
 from ._table import model_columns, read_labeled
@@ -30,7 +38,9 @@ def run_audit(options, progress):
     """Run ``skconftree audit`` and return the exit code."""
     check_files(options)
     model = model_columns(options.model)
-    tree = with_columns(model.tree, None)  # the columns are already in its order
+    tree = with_columns(
+        tree_of(model.tree), None
+    )  # the columns are already in its order
     X, y, notes = _read_rows(options, model, progress)
     progress.note(*notes)
     progress.update(f"testing splits on {len(y):,} rows")
@@ -68,7 +78,7 @@ def _read_rows(options, model, progress):
         model.dialect,
     )
     y = _typed(labels, options, model)
-    is_unknown = unknown_categories(X, model.tree.categories_)
+    is_unknown = unknown_categories(X, tree_of(model.tree).categories_)
     if is_unknown.any():
         notes.append(
             f"ignored {counted(np.count_nonzero(is_unknown), 'row')} with categories "

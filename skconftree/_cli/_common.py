@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 import skconftree.bounds
 import skconftree.tree
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceTreeClassifier, PartiallyLinearTreeClassifier
 from skconftree.tree import export_text
 
 from ._options import BOUNDS, CRITERIA, PRUNINGS, did_you_mean
@@ -187,6 +187,16 @@ def _nested_estimator(owner, parameters, nested):
     return classes[class_name]()
 
 
+def tree_of(model):
+    """Return the tree of a model with a linear score, or the tree itself."""
+    return model.tree_ if isinstance(model, PartiallyLinearTreeClassifier) else model
+
+
+def has_score(model):
+    """Whether a model has a linear score that was not dropped."""
+    return model is not tree_of(model) and model.coef_.shape[1] > 0
+
+
 def json_settings(options, settings, **more):
     """Return the options that affect the result, and the parameters of the tree."""
     shown = {k: v for k, v in vars(options).items() if k not in IRRELEVANT_OPTIONS}
@@ -244,7 +254,7 @@ def as_json(value):
     """Convert a value to JSON types; NaN and infinity become None."""
     if isinstance(value, dict):
         return {name: as_json(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | np.ndarray):
         return list(map(as_json, value))
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -265,22 +275,30 @@ def with_dates(tree, kinds):
 
 def with_feature_names(tree, names):
     """Format the parameters of the tree, with names of its nominal columns."""
-    features = tree.categorical_features
+    owner = tree if tree_of(tree) is tree else tree.tree
+    features = owner.categorical_features
     if features is None or isinstance(features, str):  # a rule instead of indices
         return repr(tree)
     try:
-        tree.categorical_features = [names[index] for index in features]
+        owner.categorical_features = [names[index] for index in features]
         return repr(tree)
     finally:
-        tree.categorical_features = features
+        owner.categorical_features = features
 
 
 def _with_schema(tree, **changes):
     # Returns a copy of a tree with other metadata of its columns.
-    state, copy = tree.__getstate__(), type(tree)()
-    schema = {**state["_model"]["schema"], **changes}
-    copy.__setstate__({**state, "_model": {**state["_model"], "schema": schema}})
+    copy = type(tree)()
+    copy.__setstate__(_changed_schema(tree.__getstate__(), changes))
     return copy
+
+
+def _changed_schema(state, changes):
+    model = state["_model"]
+    model = {**model, "schema": {**model["schema"], **changes}}
+    if "score" in model:  # a linear score has a tree
+        model["tree"] = _changed_schema(model["tree"], changes)
+    return {**state, "_model": model}
 
 
 # Levels of evidence of a split: categories of its adjusted p-value, or "distilled" in a
@@ -305,8 +323,9 @@ def tree_lines(
     line. `unfold_option` is the option that shows them. `full_tree_hint` names the
     options that write a large tree completely. `audit` is a result of `audit_splits`.
     """
-    n_leaves = tree.get_n_leaves()
-    if n_leaves == 1:
+    n_leaves = tree_of(tree).get_n_leaves()
+    if n_leaves == 1 and not has_score(tree):
+        tree = tree_of(tree)
         return tree.summary()
     text = export_text(
         tree,

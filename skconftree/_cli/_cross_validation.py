@@ -12,10 +12,11 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from .._compat import pruned_trees
-from ._common import aligned, duration
+from ._common import aligned, duration, tree_of
 from ._text import counted, shorten
 
 OUR_MODEL = "confidence tree"
+TREE_ALONE = "the tree without linear score"
 INNER_FOLDS = 5
 MAX_ALPHAS = 25
 MAX_CLASSES = 12  # in the table of classes
@@ -76,10 +77,15 @@ def encoded_categories(table, train):
     return encoder.fit(table.X[train]).transform(table.X).astype(np.float32)
 
 
-def make_models(tree, baselines, seed):
-    """Return functions that fit the confidence tree, CART and pruned CART."""
-    models = {OUR_MODEL: lambda X, y: clone(tree).fit(X, y)}
+def make_models(model, baselines, seed):
+    """Return functions that fit a confidence tree, CART and pruned CART.
+
+    If `model` has a linear score, its tree alone is the first baseline.
+    """
+    models = {OUR_MODEL: lambda X, y: clone(model).fit(X, y)}
     if baselines != "none":
+        if tree_of(model) is not model:
+            models[TREE_ALONE] = lambda X, y: clone(model.tree).fit(X, y)
         cart = DecisionTreeClassifier(random_state=seed)
         models["CART"] = lambda X, y: clone(cart).fit(X, y)
     if baselines == "all":
@@ -107,7 +113,9 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
         for fold, (train, test) in enumerate(parts, start=1):
             progress.update(f"fold {fold} of {folds}: {name}")
             begin = time.process_time()
-            X = table.X if name == OUR_MODEL else encoded_categories(table, train)
+            X = table.X
+            if name not in (OUR_MODEL, TREE_ALONE):
+                X = encoded_categories(table, train)
             start = time.process_time()
             model = fit(X[train], table.y[train])
             figures["seconds"].append(time.process_time() - start)
@@ -118,7 +126,7 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
                 confidence[test] = proba.max(axis=1)
             figures["accuracy"].append(float((labels == table.y[test]).mean()))
             figures["log_loss"].append(_log_loss(table.y[test], proba, classes))
-            figures["leaves"].append(int(model.get_n_leaves()))
+            figures["leaves"].append(int(tree_of(model).get_n_leaves()))
             if name != OUR_MODEL:
                 cpu_seconds += time.process_time() - begin
                 if cpu_seconds > budget and fold < folds:

@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from .. import __version__, large
+from .. import PartiallyLinearTreeClassifier, __version__, large
 from ..tree import export_text, node_table
 from ._columns import POINT, UnknownCategories, excluded_notes
 from ._common import (
@@ -19,10 +19,12 @@ from ._common import (
     as_json,
     check_labels_known,
     check_number_of_classes,
+    has_score,
     is_missing,
     json_settings,
     make_tree,
     tree_lines,
+    tree_of,
     tree_settings,
     typed_labels,
     with_columns,
@@ -112,20 +114,24 @@ def run_fit(options, progress):
         progress.note(f"a class has {counted(counts.min(), 'row')} only")
     settings = tree_settings(options)
     tree = make_tree(settings, categorical_features=table.nominal or None)
+    model = _with_linear(tree, table, options)
     baselines = options.baselines or next(
         name for name, largest in BASELINES.items() if len(table.y) <= largest
     )
     progress.update(f"growing a tree on {len(table.y):,} rows")
-    notes += _grow(tree, table, progress)
-    tree = with_dates(tree, table.dates)
+    notes += _grow(model, table, progress)
+    model = with_dates(model, table.dates)
+    tree = tree_of(model)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
     if options.output is not None:
-        _save_tree(tree, table.feature_names, table.readings, table.dialect, options)
+        _save_tree(model, table.feature_names, table.readings, table.dialect, options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
     baseline = majority(table.y)  # frequency, log loss, class
     nodes = node_table(tree, **names)
-    fitted = Fitted(table.name, len(table.y), tree, names, len(table.nominal), notes)
+    fitted = Fitted(
+        *(table.name, len(table.y), tree, names, len(table.nominal), notes), model=model
+    )
     # All files are written before printing, because the reader of a pipe may close it.
     at_once = options.report is None and options.json is None
 
@@ -141,7 +147,7 @@ def run_fit(options, progress):
         like = table.dialect._replace(decimal=options.decimal)
         test = _tested(fitted, table.readings, options, progress, like)
         fitted = fitted._replace(test=test)
-    models = make_models(tree, baselines, options.seed)
+    models = make_models(model, baselines, options.seed)
     with warnings.catch_warnings(action="ignore"):  # shown for the whole table already
         results, predicted, confidence, unfinished = compare(
             table,
@@ -200,10 +206,12 @@ def _write_files(options, fitted, settings, rows):
         "settings": json_settings(options, settings),
         "tree": {
             "leaves": int(tree.get_n_leaves()),
-            "text": export_text(tree, **names, fold_weak=False),
+            "text": export_text(fitted.model, **names, fold_weak=False),
             "nodes": tree_nodes(tree, names),
         },
     }
+    if has_score(fitted.model):
+        report["linear_score"] = _score_json(fitted.model, names)
     if found is not None:
         frequency, loss, largest = found.baseline
         report |= {
@@ -220,7 +228,7 @@ def _write_files(options, fitted, settings, rows):
 def _sections(fitted, options, baselines):
     """Yield the sections of the output."""
     tree, names, found = fitted.tree, fitted.names, fitted.validated
-    yield section("Tree", tree_text(tree, names, options))
+    yield section("Tree", tree_text(fitted.model, names, options))
     if found is not None:
         yield from tables(found, options, baselines)
         yield section("Feature importance", importance_table(tree, names))
@@ -245,8 +253,48 @@ def _grow(tree, table, progress):
     except ValueError as error:
         raise UserError(with_names(str(error), table.feature_names)) from error
     notes = [with_names(str(w.message), table.feature_names) for w in caught]
+    if tree_of(tree) is not tree and not has_score(tree):
+        alone, with_score = tree.cv_log_loss_
+        notes.append(
+            f"the linear score was dropped: the cross-validated log loss with it is "
+            f"{with_score:.3f}, and that of the tree alone {alone:.3f}"
+        )
     progress.note(*notes)
     return notes
+
+
+def _with_linear(tree, table, options):
+    """Return an estimator with a linear score if --linear asks for one."""
+    n_columns, most = options.linear, len(table.feature_names)
+    if n_columns is None:
+        return tree
+    if n_columns not in ("all", "auto") and n_columns > most:
+        raise UserError(
+            f"--linear {n_columns} is more than the number of columns, {most}; use "
+            "--linear all"
+        )
+    return PartiallyLinearTreeClassifier(
+        tree,
+        n_linear_features=None if n_columns == "all" else n_columns,
+        random_state=options.seed,
+    )
+
+
+def _score_json(model, names):
+    """Describe the linear score: its terms, and the constants of leaves."""
+    columns = names["feature_names"]
+    terms = [term._asdict() for term in model.terms_]
+    return as_json(
+        {
+            "classes": names["class_names"][1:] if len(model.classes_) == 2 else None,
+            "intercept": model.intercept_,
+            "terms": [t | {"column": columns[t["column"]]} for t in terms],
+            "leaves": [leaf._asdict() for leaf in model.leaves_],
+            "cross_validated_log_loss": dict(
+                zip(("tree", "with_score"), model.cv_log_loss_, strict=True)
+            ),
+        }
+    )
 
 
 def _labeled_rows(path, fitted, readings, options, progress, like=None, used=None):
@@ -278,7 +326,7 @@ def _tested(fitted, readings, options, progress, like=None):
     """Test the tree on the table of --test, some rows at a time."""
     classes = fitted.tree.classes_
     index = {label: code for code, label in enumerate(classes.tolist())}
-    bare, true, predicted, losses = with_columns(fitted.tree, None), [], [], []
+    bare, true, predicted, losses = with_columns(fitted.model, None), [], [], []
     pieces = _labeled_rows(options.test, fitted, readings, options, progress, like)
     with warnings.catch_warnings(action="ignore"):  # the notes contain the warnings
         for X, y, _ in pieces:
@@ -448,7 +496,7 @@ def tree_nodes(tree, names):
 # `--in-parts` fits files larger than memory.
 BINS = 255
 # Options that need the table in memory, or another reader of texts.
-UNSUPPORTED_OPTIONS = ("baselines", "numeric", "decimal", "dates")
+UNSUPPORTED_OPTIONS = ("linear", "baselines", "numeric", "decimal", "dates")
 PROGRESS_SECONDS = 1.0  # minimal time between two reports
 MAX_DRAWN = 100_000  # rows whose values a report shows
 
@@ -475,9 +523,8 @@ def _run_in_parts(options, progress):
         _save_tree(tree, features, readings, Dialect(), options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
-    fitted = Fitted(
-        options.data, int(tree.n_rows_seen_), tree, names, readings.count(None), notes
-    )
+    n_rows, n_nominal = int(tree.n_rows_seen_), readings.count(None)
+    fitted = Fitted(options.data, n_rows, tree, names, n_nominal, notes, model=tree)
     if options.test is not None:
         test = _tested(fitted, readings, options, progress)
         fitted = fitted._replace(test=test)

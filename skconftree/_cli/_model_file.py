@@ -19,13 +19,17 @@ import zipfile
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import ConfidenceTreeClassifier
+from .. import ConfidenceTreeClassifier, PartiallyLinearTreeClassifier
 from ..utils import from_json, to_json
 from ._files import atomic_write
 from ._text import UserError
 
 FORMAT = 4
 RUN = "run"  # key of the state of the evaluation in `progress`
+KINDS = {
+    kind.__name__: kind
+    for kind in (ConfidenceTreeClassifier, PartiallyLinearTreeClassifier)
+}
 CHECKSUM = "sha256"  # member with the checksum
 
 
@@ -34,7 +38,7 @@ def save(path, model, progress, scratch=None):
     arrays = []
     state = {"model": to_json(model.__getstate__(), arrays)}
     state[RUN] = to_json(progress.get(RUN), arrays)
-    metadata = {"format": FORMAT, **progress}
+    metadata = {"format": FORMAT, "model": type(model).__name__, **progress}
     metadata.pop(RUN, None)
     members = {"head": _as_json(metadata), "state": _as_json(state)}
     members |= {f"array_{index}": array for index, array in enumerate(arrays)}
@@ -69,7 +73,7 @@ def load(path, check=None):
     try:
         state = json.loads(members["state"].tobytes())
         arrays = [members[f"array_{index}"] for index in range(len(members) - 3)]
-        model = ConfidenceTreeClassifier()
+        model = KINDS[metadata["model"]]()
         model.__setstate__(from_json(state["model"], arrays))
         check_is_fitted(model)
         run = from_json(state[RUN], arrays)

@@ -135,6 +135,9 @@ data DATA
 --test FILE
   another table with the same columns, on which the tree is tested
 {NOMINAL}{DROP}{READING}{FREE_DECIMAL}{DATES}{TREE}
+--linear N
+  fit a tree plus a linear score of the N columns with the strongest evidence given the
+  tree, of all columns, or of as many as a cross-validation selects (auto)
 --folds N
   number of folds of the cross-validation; default: 10, with --in-parts none
 --baselines
@@ -169,6 +172,9 @@ data DATA
   write the probability of each class
 --keep A,B,...
   columns of DATA to write before the prediction, or all; missing values are left empty
+--explain
+  write a column that explains each prediction: the conditions of the leaf, or of a
+  model with a linear score the contributions that add up to its log odds
 --output FILE
   output file; default: standard output
 {VERBOSE}""",
@@ -339,6 +345,13 @@ def share(text):
     return value
 
 
+def n_columns(text):
+    """Parse a number of columns, all, or auto."""
+    if text not in ("all", "auto") and not text.isdigit():
+        raise argparse.ArgumentTypeError("must be a number of columns, all or auto")
+    return text if text in ("all", "auto") else at_least(1)(text)
+
+
 def at_least(least):
     """Return the type of an option that is an integer of at least `least`."""
 
@@ -354,6 +367,7 @@ def at_least(least):
 # Keywords of `add_argument` by option, or by command and option.
 KEYWORDS = {
     "--folds": {"type": at_least(2)},
+    "--linear": {"type": n_columns},
     "--baselines": {"choices": BASELINES},
     "--alpha": {"type": share, "default": ALPHA},
     "--delay": {"type": at_least(0), "default": 0},

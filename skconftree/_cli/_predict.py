@@ -12,10 +12,12 @@ import warnings
 
 import numpy as np
 
+from ..tree import node_table
 from ._columns import PREDICTED, SHARE, UnknownCategories, added_name
-from ._common import with_columns
+from ._common import has_score, tree_of, with_columns
 from ._files import atomic_write, check_files
 from ._readers import is_parquet
+from ._report import leaf_rules
 from ._sources import open_stream
 from ._table import CopiedColumns, ModelColumns, model_columns
 from ._text import standard_output
@@ -27,7 +29,7 @@ def run_predict(options, progress):
     """Run ``skconftree predict`` and return the exit code."""
     check_files(options)
     model = model_columns(options.model)
-    unknown = UnknownCategories(model.features, model.tree.categories_)
+    unknown = UnknownCategories(model.features, tree_of(model.tree).categories_)
     with contextlib.ExitStack() as stack:
         stream = open_stream(options.data, None, options, model.dialect)
         stack.enter_context(stream)
@@ -56,6 +58,7 @@ def _blocks(options, model, columns, copied, progress):
     titles = [model.target or "class", "probability"]
     if options.proba:
         titles[1:] = [f"{SHARE}{label}" for label in classes.tolist()]
+    titles += ["explanation"] * options.explain
     titles = [
         added_name(f"{PREDICTED} {title}", names) if title in names else title
         for title in titles
@@ -65,10 +68,40 @@ def _blocks(options, model, columns, copied, progress):
             proba = tree.predict_proba(X)
         labels = classes[proba.argmax(axis=1)]
         shares = proba if options.proba else proba.max(axis=1, keepdims=True)
+        told = [_explanations(tree, X, model.features)] if options.explain else []
         copied_columns = [] if copied is None else copied.take(len(X))
         yield dict(
-            zip([*names, *titles], [*copied_columns, labels, *shares.T], strict=True)
+            zip(
+                [*names, *titles],
+                [*copied_columns, labels, *shares.T, *told],
+                strict=True,
+            )
         )
+
+
+def _explanations(model, X, names):
+    """Explain each prediction: by the conditions of its leaf, or by a sum."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if has_score(model):
+            two = len(model.classes_) == 2
+            records = model.explain(X)
+            return [
+                _as_sum(record, names, model.classes_[1] if two else record["class"])
+                for record in records
+            ]
+        tree = tree_of(model)
+        rules = leaf_rules(node_table(tree, feature_names=names))
+        return [rules[node] for node in tree.apply(X).tolist()]
+
+
+def _as_sum(record, names, label):
+    # The score is the log odds of `label`, or its score relative to the other classes.
+    parts = [("base", record["base"])]
+    parts += [(names[column], value) for column, value in record["columns"]]
+    parts.append((f"leaf {record['leaf'][0]}", record["leaf"][1]))
+    text = ", ".join(f"{name} {value:+.3g}" for name, value in parts)
+    return f"{text}; score of {label} {record['score']:+.3g}"
 
 
 def _dialect_of(stream, model, progress):

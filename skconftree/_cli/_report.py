@@ -23,7 +23,7 @@ from ..tree import class_colors, export_html, node_table
 from ..utils import escape
 from . import _report_figures as figure
 from ._columns import as_date
-from ._common import count_levels, table_lines, with_feature_names
+from ._common import count_levels, has_score, table_lines, with_feature_names
 from ._cross_validation import (
     OUR_MODEL,
     Validated,
@@ -94,24 +94,32 @@ def _importances(tree, names):
 
 def rules_section(nodes):
     """Yield the leaves as rules, largest first."""
-    paths = {0: ()}
-    for row in nodes:
-        for branch in row.branches:
-            paths[branch.node] = (*paths[row.node], (row, branch))
+    rules = leaf_rules(nodes)
     leaves = sorted(
         (row for row in nodes if not row.branches), key=lambda row: -row.weight
     )
     items = []
     for row in leaves[:MAX_RULES]:
-        when = " and ".join(conditions(paths[row.node])) or "all rows"
         items.append(
             f"<li><b>{escape(str(row.label))}</b> ({escape(row.outcome)}): "
-            f"{_whole_dates(escape(when))}</li>"
+            f"{_whole_dates(escape(rules[row.node]))}</li>"
         )
     yield "<h2>Rules</h2>"
     yield f'<ul class="rules">{"".join(items)}</ul>'
     if len(leaves) > MAX_RULES:
         yield f"<p class=soft>and {len(leaves) - MAX_RULES} smaller leaves</p>"
+
+
+def leaf_rules(nodes):
+    """Return the conditions of each node as text, by node."""
+    paths = {0: ()}
+    for row in nodes:
+        for branch in row.branches:
+            paths[branch.node] = (*paths[row.node], (row, branch))
+    return {
+        node: " and ".join(conditions(path)) or "all rows"
+        for node, path in paths.items()
+    }
 
 
 def conditions(path):
@@ -293,6 +301,7 @@ class Fitted(NamedTuple):
     notes: list[str]
     test: dict | None = None  # see `_cross_validation.tested`
     validated: Validated | None = None
+    model: object = None  # with a linear score, or the tree
 
     def lines(self):
         """Describe the table."""
@@ -337,13 +346,20 @@ def write_report(path, fitted, rows):
             yield f"<h3>{escape(test['name'])}</h3>"
             yield f"<p>{tested_sentence(test)}.</p>"
             yield _confusion(test)
+        if has_score(fitted.model):
+            score, _, nested_list = nested_list.partition("</pre>")
+            style, _, score = score.partition("<pre>")
+            yield f"<h2>Linear score</h2>\n<pre>{score}</pre>"
+            yield "<p>Intervals and p-values are given the tree.</p>"
+            nested_list = style + nested_list
         yield from _importances(tree, names)
         if found is not None:
             yield "<h2>Calibration</h2>"
             yield f"<p>{calibration_sentence(found.calibration)}</p>"
             yield figure.reliability(found.calibration)
         yield from tree_section(tree, nodes, names["class_names"], nested_list)
-        yield from rules_section(nodes)
+        if not has_score(fitted.model):
+            yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
         yield from _columns(rows, nodes, **names)
         if found is not None:
@@ -353,9 +369,12 @@ def write_report(path, fitted, rows):
             yield figure.table(head, cells, own=OUR_MODEL)
             yield from (f"<p>{escape(line)}</p>" for line in found.remarks)
         yield from notes_section(fitted.notes)
-        yield from settings_section(with_feature_names(tree, names["feature_names"]))
+        yield from settings_section(
+            with_feature_names(fitted.model, names["feature_names"])
+        )
 
-    write_report_page(path, f"Confidence tree of {fitted.name}", tree, names, sections)
+    title = f"Confidence tree of {fitted.name}"
+    write_report_page(path, title, fitted.model, names, sections)
 
 
 def _confusion(figures):

@@ -641,11 +641,11 @@ def _test(curvature, center, rows, columns, n_features):
 
 
 def _warn_of_separation(terms):
-    sizes = {repr(term.column): np.abs(term.coef).max() for term in terms}
+    sizes = {f"column {term.column!r}": np.abs(term.coef).max() for term in terms}
     large = {column: size for column, size in sizes.items() if size > LARGE}
     if large:
         warn(
-            f"The coefficient of column {', '.join(large)} is "
+            f"The coefficient of {' and '.join(large)} is "
             f"{max(large.values()):.1f} per standard deviation: the columns nearly "
             "separate the classes, and only the penalty keeps the coefficients "
             "finite. Check whether a column reveals the class, or use a smaller C."

@@ -149,9 +149,15 @@ class PartiallyLinearModel:
         """Whether there is a linear score."""
         return self.columns is not None
 
-    def score_lines(self, class_names, decimals, width):
+    def score_lines(self, feature_names, class_names, decimals, width):
         """Describe the score in lines of text."""
-        return score_lines(self, class_names, decimals, width)
+        terms = self.terms
+        if feature_names is not None:
+            terms = [
+                term._replace(column=feature_names[own.column])
+                for term, own in zip(terms, self.columns.terms, strict=True)
+            ]
+        return score_lines(self, terms, class_names, decimals, width)
 
     def leaf_notes(self, decimals):
         """Describe the constant of each leaf, by its node."""

@@ -46,7 +46,7 @@ def {name}(row):
 '''
 
 
-def score_lines(model, class_names, decimals, width):
+def score_lines(model, terms, class_names, decimals, width):
     """Describe the linear score in lines: its terms, coefficients and odds ratios."""
     labels = list(map(str, class_names))
     losses = "cross-validated log loss {:.3f}, of the tree alone {:.3f}".format(
@@ -60,7 +60,7 @@ def score_lines(model, class_names, decimals, width):
         base = ", ".join(f"{value:+.{decimals}g}" for value in model.score.intercept)
     lines = [f"{what} = base {base} + terms + constant of the leaf", losses, ""]
     table = [_titles(labels)]
-    table += [[term_name(term), *_cells(term, decimals)] for term in model.terms]
+    table += [[term_name(term), *_cells(term, decimals)] for term in terms]
     lines += _align(table, width)
     return [*lines, ""]
 

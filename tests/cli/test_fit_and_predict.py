@@ -1,10 +1,12 @@
 """A table, a tree, its figures, and the classes of other rows: one command each."""
 
 import bz2
+import contextlib
 import csv
 import io
 import json
 import lzma
+import math
 import re
 import subprocess
 import sys
@@ -73,6 +75,57 @@ def error(capsys, *argv):
     err = capsys.readouterr().err.splitlines()[-1]
     assert err.startswith("skconftree: error: ")
     return err
+
+
+@pytest.mark.parametrize("linear", ["1", "auto"])
+def test_linear_score(capsys, table, tmp_path, linear):
+    """It is printed, saved, loaded, explained, and in the report and the JSON."""
+    model, page, out = (tmp_path / name for name in ("m", "page.html", "out.json"))
+    rng = np.random.default_rng(0)
+    size, fur = rng.normal(size=150).round(3), rng.choice(["smooth", "rough", ""], 150)
+    is_dog = rng.logistic(size=150) < 2 * size + 2 * (fur == "rough")
+    kind = np.where(is_dog, "dog", "cat")
+    rows = zip(map(str, size), fur, kind, strict=True)
+    table.write_text(text_of([["size", "fur", "kind"], *rows]))
+    files = ["--output", model, "--report", page, "--json", out]
+    options = ["--target", "kind", "--linear", linear]
+    printed = told(capsys, "fit", table, *options, *FAST, *files).out
+    found = json.loads(out.read_text())
+    score = found["linear_score"]
+    assert {term["column"] for term in score["terms"]} <= {"size", "fur"}
+    for where in (printed, page.read_text(), found["tree"]["text"]):
+        assert "log odds of class dog = base" in where
+        assert all(f"{term['coef']:+.4g}" in where for term in score["terms"])
+    assert found["settings"]["linear"] == (1 if linear == "1" else linear)
+    lines = told(capsys, "predict", model, table, "--proba", "--explain").out
+    lines = list(csv.DictReader(io.StringIO(lines)))
+    log_odds = [math.log(float(x["probability of dog"])) for x in lines]
+    log_odds -= np.log([float(x["probability of cat"]) for x in lines])
+    told_sums = [float(x["explanation"].split("dog ")[1]) for x in lines]
+    np.testing.assert_allclose(told_sums, log_odds, rtol=6e-3)
+    assert "splits: " in told(capsys, "audit", model, table).out
+
+
+def test_linear_score_that_is_dropped(capsys, table, tmp_path):
+    """It is reported, and predictions are explained by the conditions of the leaf."""
+    rng = np.random.default_rng(0)
+    a, b = rng.choice([-1, 1], 400), rng.choice([-1, 1], 400)
+    rows = zip(map(str, a), map(str, b), map(str, a * b), strict=True)
+    table.write_text(text_of([["a", "b", "kind"], *rows]))
+    options = ["--target", "kind", "--linear", "all", *FAST]
+    answer = told(capsys, "fit", table, *options, "--output", tmp_path / "m")
+    assert "the linear score was dropped" in answer.err
+    assert "base" not in answer.out
+    lines = told(capsys, "predict", tmp_path / "m", table, "--explain").out
+    assert re.search(r"[ab] (<=|>) 0 and [ab] (<=|>) 0", lines.splitlines()[1])
+
+
+@pytest.mark.parametrize("linear", ["0", "5", "few"])
+def test_wrong_number_of_linear_columns(capsys, table, linear):
+    argv = ["fit", str(table), "--target", "kind", "--linear", linear]
+    with contextlib.suppress(SystemExit):  # a usage error
+        assert main(argv) == 1
+    assert "--linear" in capsys.readouterr().err
 
 
 # --- fit ---------------------------------------------------------------------

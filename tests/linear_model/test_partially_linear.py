@@ -402,7 +402,7 @@ def test_separated_classes_are_reported():
     X = rng.normal(size=(400, 2))
     y = (X[:, 0] + 0.3 * X[:, 1] > 0).astype(int)
     model = PartiallyLinearTreeClassifier(C=1e5, random_state=0)
-    with pytest.warns(UserWarning, match=r"coefficient of column 0, 1 is .*separate"):
+    with pytest.warns(UserWarning, match=r"of column 0 and column 1 is .*separate"):
         model.fit(X, y)
     assert np.isfinite(model.coef_).all()
 

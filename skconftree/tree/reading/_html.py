@@ -143,7 +143,7 @@ def write_tree(
     notes, head = {}, []
     if score is not None:
         shown = estimator.classes_ if class_names is None else class_names
-        text = "\n".join(score.score_lines(shown, 4, 100))
+        text = "\n".join(score.score_lines(feature_names, shown, 4, 100))
         notes, fold_weak = score.leaf_notes(4), False
         head = [f"<pre>{escape(text)}</pre>"]
     tree = estimator.tree_

@@ -205,7 +205,7 @@ def export_text(
         class_names = estimator.classes_
     head, notes = [], {}
     if score is not None:
-        head = score.score_lines(class_names, decimals, max_width)
+        head = score.score_lines(feature_names, class_names, decimals, max_width)
         notes, fold_weak = score.leaf_notes(decimals), False
     marks = read_marks(estimator, audit)
     rows = read_nodes(
