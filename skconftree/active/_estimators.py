@@ -71,6 +71,12 @@ def _is_committee(final):
     return hasattr(final, "estimators_") or hasattr(final, "n_estimators")
 
 
+def with_lasting_nodes(model):
+    """Switch off refits of trees (`refit_rows`), so that leaves keep their ids."""
+    names = [n for n in model.get_params() if n.split("__")[-1] == "refit_rows"]
+    return model.set_params(**dict.fromkeys(names, 0)) if names else model
+
+
 def warn_of_drift_detector(estimator):
     """Warn if a classifier would detect drift on rows selected by a strategy."""
     drift = getattr(final_step(estimator)[0], "drift", None)

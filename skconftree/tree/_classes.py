@@ -19,6 +19,7 @@ from ..utils._lock import learns, share_lock
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
 from ._base import GrownClassifier, ReadableTree, joined_runs
+from ._early import EarlyModel, start_early
 from ._growth import (
     TreeGrowth,
     check_can_stream,
@@ -27,7 +28,7 @@ from ._growth import (
     make_stream_model,
 )
 from ._intervals import LeafLimits
-from ._model import NO_POOL, TreeModel, TreePrediction
+from ._model import NO_POOL, TreePrediction
 from ._parameters import CONSTRAINTS, COUNTERPARTS, resolve_split_rule
 
 if TYPE_CHECKING:
@@ -170,8 +171,8 @@ class ConfidenceTreeClassifier(
         multiplied by ``n / (n + shrinkage)``. Larger values give probabilities closer
         to the class proportions of all rows, in particular below small nodes.
         ``"auto"`` is 10 for ``bound="gtest"``, else 0. It changes neither splits nor
-        counts. A fitted tree keeps it in `partial_fit`, unless `drift` is set; a tree
-        that starts with `partial_fit` has none.
+        counts. A fitted or refitted tree keeps it in `partial_fit`, unless `drift` is
+        set; an incremental tree has none.
     lookahead : int or "auto", default="auto"
         `fit` only. Number of levels of the tree, from the children of the root down, in
         which splits are chosen with look-ahead; the root is chosen without, so that it
@@ -229,6 +230,18 @@ class ConfidenceTreeClassifier(
         rows (``"nba"``). The probabilities of ``"nba"`` are calibrated by the log loss
         of recent rows. ``"auto"`` is ``"majority"`` after `fit` and ``"nba"`` in
         `partial_fit`.
+    refit_rows : int or "auto", default="auto"
+        `partial_fit` only. Number of rows that are stored at the start of a stream, if
+        the tree is new. Meanwhile there are two trees: the incremental tree, which
+        learns each row, and a tree that is refitted to all stored rows as by `fit`, at
+        50 rows and whenever there are 25% more. Predictions, `tree_` and explanations
+        are those of the tree that has predicted more of the recent rows correctly
+        before they were learned, so that node ids may change. After this number of rows
+        only this tree is kept, and continues to grow. Larger values make longer streams
+        as accurate as `fit`, but need more time and memory until then; 0 means no
+        refits. ``"auto"`` is 2,500, or as many rows as fit into 4 MB, with the defaults
+        of `bound`, `delta`, `grace_period`, `leaf_memory` and `max_bytes`, without
+        `X_pool`, and if `drift` is None or local; else 0.
     drift : {"local", "ddm", "adwin"}, detector object, LocalRepair or None, \
             default=None
         `partial_fit` only. Reaction to concept drift. None: splits are never removed.
@@ -302,10 +315,11 @@ class ConfidenceTreeClassifier(
     pruning_ : pruning object or None
         The resolved pruning.
     shrinkage_ : float
-        The resolved shrinkage of `tree_`. It is 0 if the tree started with
-        `partial_fit`, or was trained on rows with `drift` set.
+        The resolved shrinkage of `tree_`. It is 0 if the tree is incremental from the
+        start, or was trained on rows with `drift` set.
     lookahead_ : int
-        The resolved number of levels at which `fit` looked ahead; 0 in `partial_fit`.
+        The resolved number of levels at which `fit`, or a refit, looked ahead; 0 for an
+        incremental tree.
     tree_ : Tree
         The fitted tree as read-only arrays, with the evidence for its splits.
     n_rows_seen_ : int
@@ -402,13 +416,14 @@ class ConfidenceTreeClassifier(
     leaf_memory: Literal["auto", "rows", "histogram", "gaussian"] = "auto"
     max_bytes: int | None = None
     leaf_prediction: Literal["auto", "majority", "nb", "nba"] = "auto"
+    refit_rows: int | Literal["auto"] = "auto"
     drift: str | BaseDetector | RiverDetector | LocalRepair | None = None
     class_weight: dict[Any, Any] | Literal["balanced"] | None = None
     sample_weight_kind: Literal["auto", "frequency", "relative"] = "auto"
     random_state: Seed = None
     n_jobs: int | None = None
 
-    _kind = TreeModel
+    _kind = EarlyModel
 
     max_features_ = fitted("resolved.max_features", "The resolved `max_features`.")
     bound_ = fitted("resolved.bound", "The resolved bound.")
@@ -449,7 +464,8 @@ class ConfidenceTreeClassifier(
         Rows are learned one by one in their order. A stream gives the same tree, to the
         last bit, independent of how it is divided into batches. After `fit`, the leaves
         of the fitted tree continue to grow, and its `shrinkage` is kept unless `drift`
-        is set. Splits are never removed. The parameters of the first call are used.
+        is set. Splits are never removed, except by `drift`, and by `refit_rows` among
+        the first rows of a stream. The parameters of the first call are used.
 
         Parameters
         ----------
@@ -597,13 +613,13 @@ class ConfidenceTreeClassifier(
             check_stream(self, classes, X_pool)
 
     def _started(self, call):
-        split_rule = None
-        if self._model is None:
-            caller = type(self).__name__
-            split_rule = resolve_split_rule(
-                self.bound, self.criterion, self.delta, caller
-            )
-        return make_stream_model(self, self._model, call, split_rule, owner=self)
+        if self._model is not None:
+            return make_stream_model(self, self._model, call, None, owner=self)
+        split_rule = resolve_split_rule(
+            self.bound, self.criterion, self.delta, type(self).__name__
+        )
+        model = make_stream_model(self, None, call, split_rule, owner=self)
+        return start_early(self, model, call)
 
 
 def tree_of_model(model, parameters):

@@ -219,13 +219,13 @@ def read_training(X, y, sample_weight, X_pool, request):
     )
 
 
-def find_identifying(table):
+def find_identifying(table, *, warns=True):
     """Find the columns that identify rows, and warn of them."""
     features = table.schema.features
     if features is None:
         return None
     left_out = table.identifying()
-    if left_out.any():
+    if warns and left_out.any():
         names = table.schema.columns
         named = ", ".join(repr(names[j]) for j in np.flatnonzero(left_out))
         columns = "column" if left_out.sum() == 1 else "columns"
@@ -288,8 +288,14 @@ class TreeGrowth(NamedTuple):
         pruning = resolve_pruning(requested_pruning(estimator), defaults)
         return cls(estimator, request, bound, criterion, defaults, pruning)
 
-    def grow(self, table, progress):
-        """Grow the model of a tree from a table, and report progress."""
+    def grow(self, table, progress=None, *, keeps_rows=False):
+        """Grow the model of a tree from a table, and report progress.
+
+        Without `progress`, the table has the early rows of a stream: there are no
+        warnings, and the model has a lock of its own. If it `keeps_rows`, its leaves
+        have statistics of the rows.
+        """
+        is_early = progress is None
         estimator, _, bound, criterion, defaults, pruning = self
         schema, total, n_rows = table.schema, table.total, len(table.y)
         settings = resolve_settings(
@@ -305,8 +311,9 @@ class TreeGrowth(NamedTuple):
             estimator, defaults, pruning, settings, schema, total, n_rows
         )
         shrinkage = resolve_shrinkage(estimator.shrinkage, defaults)
-        left_out = find_identifying(table)
-        lookahead = progress.start_lookahead(lookahead, n_rows * schema.n_features)
+        left_out = find_identifying(table, warns=not is_early)
+        if not is_early:
+            lookahead = progress.start_lookahead(lookahead, n_rows * schema.n_features)
         plan = Plan(
             settings,
             pruning,
@@ -331,7 +338,7 @@ class TreeGrowth(NamedTuple):
             thread_team=thread_team,
         )
         grower = None
-        if needs_leaf_rows(estimator):
+        if keeps_rows or needs_leaf_rows(estimator):
             grower = make_fitted_grower(estimator, settings, tree, table)
         # thresholds between integers are integers or half-integers
         halves = tree._features_at_halves()
@@ -345,8 +352,10 @@ class TreeGrowth(NamedTuple):
             n_rows,
             grower=grower,
             waits=estimator.leaf_prediction == "auto",
-            owner=estimator,
+            owner=None if is_early else estimator,
         )
+        if is_early:
+            return model
         if (
             table.relative
             and bound is not None

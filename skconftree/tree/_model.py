@@ -106,6 +106,11 @@ NO_POOL = (
     "weighs its rows, such as bound='credible'."
 )
 
+DISCARDED = (
+    "partial_fit changes the tree, so the held-out rows counted by recount_leaves are "
+    "discarded. Call it again after training."
+)
+
 
 class TreeModel(Lockable):
     """A grown tree with its schema and classes, and its grower if it learns row by row.
@@ -154,6 +159,7 @@ class TreeModel(Lockable):
             grower.share_lock(self)
 
     n_outputs = 1  # as in scikit-learn
+    notes = ()  # lines for summaries
 
     @property
     def tree(self):
@@ -321,10 +327,7 @@ class TreeModel(Lockable):
         if from_pool is not None:
             _ = self.pool  # raises if there is none
         if self.honest_counts is not None:
-            warn(
-                "partial_fit changes the tree, so the held-out rows counted by "
-                "recount_leaves are discarded. Call it again after training."
-            )
+            warn(DISCARDED)
         if call.rows.schema.features is not None:
             self.grower.reserve_codes(call.rows.schema.max_categories)
         self.grower.reserve_memory()

@@ -297,6 +297,9 @@ PARAMETERS = {
             "leaf_prediction": lambda name, growth: "nba" if name == "auto" else name
         },
     ),
+    "refit_rows": Parameter(
+        [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})]
+    ),
     "drift": Parameter(
         [
             StrOptions({"local", *DETECTORS}),

@@ -67,6 +67,7 @@ PRESENT = {
         "leaf_memory": registries.MEMORIES,
         "leaf_prediction": registries.PREDICTIONS,
         "max_bytes": [10**6],
+        "refit_rows": [0, 55],
         "drift": [None, "local", *registries.DETECTORS],
         "class_weight": [{0: 2.0}],
         "sample_weight_kind": ["auto", "frequency", "relative"],

@@ -122,11 +122,16 @@ def after_learning(sequence):
     model = sequence.model
     invariants.size(model, sequence.parameters)
     invariants.memory(model, sequence.parameters)
-    if sequence.draw.chance(0.1):
+    if sequence.draw.chance(0.1) and model._model.grower is not None:
         valid_leaves(model)
     last = sequence.parts[-1]
     learned = np.flatnonzero(last.weights * sequence.class_weights()[last.y] > 0.0)
-    if len(learned) and sequence.parameters.get("max_bytes") is None:
+    is_refitted = sequence.parameters.get("refit_rows", 0) > 0  # to fewer rows
+    if (
+        len(learned)
+        and sequence.parameters.get("max_bytes") is None
+        and not is_refitted
+    ):
         X = sequence.table.give(sequence.draw, last.X[learned[-1:]])
         invariants.reaches_leaf(model, X)
     if invariants_of_counts(sequence):
@@ -136,7 +141,7 @@ def after_learning(sequence):
             "n_rows_seen_",
             lambda: f"{model.n_rows_seen_} instead of {np.count_nonzero(weight)}",
         )
-        if sequence.parameters.get("drift") is None:
+        if sequence.parameters.get("drift") is None and not is_refitted:
             invariants.counts_of_leaves(model, expected)
 
 
@@ -310,7 +315,7 @@ def count_again(sequence):
         *(invariants.intervals, model, X, len(rows), 0.9, "honest"),
     )
     # the next partial_fit would say that it discards them
-    model._model.honest_counts = None
+    getattr(model._model, "used", model._model).honest_counts = None
 
 
 def learn_from_pool(sequence):

@@ -16,7 +16,7 @@ from .corruption import GROWTH, damage_and_use
 from .failures import require
 
 # Of a tree, not of a forest.
-TREE_ALONE = {"lookahead"}
+TREE_ALONE = {"lookahead", "refit_rows"}
 MAX_ROWS = 300
 
 

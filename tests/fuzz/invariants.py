@@ -182,8 +182,9 @@ def size(model, parameters):
 
 def memory(model, parameters):
     """After every so many rows leaves have forgotten what there is no room for."""
-    most, n = parameters.get("max_bytes"), model._model.grower.n_rows_seen
-    if most is not None and n > 0 and n % BOUNDARY == 0:
+    most = parameters.get("max_bytes")
+    n = 0 if most is None else model._model.grower.n_rows_seen
+    if n > 0 and n % BOUNDARY == 0:
         require(
             model.n_bytes_ <= most,
             "more bytes than max_bytes",

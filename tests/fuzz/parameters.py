@@ -106,6 +106,7 @@ OTHERS = {
     "max_bytes": [65536, 100_000, 2**62, 2**70],
     "leaf_memory": list(registries.MEMORIES[1:]),
     "leaf_prediction": list(registries.PREDICTIONS[1:]),
+    "refit_rows": [0, 1, 55, 90, 300],
     "drift": [
         *registries.DETECTORS,
         DDM(min_samples=5),
@@ -141,6 +142,7 @@ ILLEGAL = {
     "leaf_memory": ["none", None],
     "max_bytes": [0, 65535, 1e6, -1],
     "leaf_prediction": ["", None],
+    "refit_rows": [-1, 50.0, "never", None],
     "drift": ["never", DDM, 1, DDM(min_samples=0), DDM(drift_level=1.0)],
     "class_weight": ["uneven", {"no such class": 1.0}, {0: -1.0}, 3],
     "random_state": [-1, "seed", 1.5],
@@ -190,7 +192,8 @@ def draw_parameters(draw, table, theme, *, batch):
     for name, values in OTHERS.items():
         if name == "drift" and theme != "drift" and draw.chance(0.8):
             continue
-        if draw.chance(0.12 if name not in ("leaf_memory", "leaf_prediction") else 0.5):
+        often = name in ("leaf_memory", "leaf_prediction", "refit_rows")
+        if draw.chance(0.5 if often else 0.12):
             parameters[name] = draw.one(values)
     if batch and draw.chance(0.1):
         parameters["lookahead"] = draw.one([1, 2])

@@ -41,6 +41,7 @@ REFUSALS = re.compile(
             r" partial_fit",
             r"lookahead",
             r"max_bytes",
+            r"'refit_rows' parameter of \w+ must be 'auto' or 0 with an X_pool",
             r"max_samples",
             r"rules can only be written for",
             r"cannot be written safely in SQL",

@@ -195,6 +195,9 @@ def problems(draw, min_rows=1, max_rows=150, cases=ALL_CASES, **fixed):
         stream.X_pool is None
     ):
         stream.X_pool = stream.X[:1].copy()
+    if stream.X_pool is None and model.max_bytes is None:
+        refit_rows = draw(st.sampled_from(["auto", 60, 110]), label="refits")
+        model.set_params(refit_rows=refit_rows)
     return model, stream
 
 

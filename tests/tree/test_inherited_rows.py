@@ -30,7 +30,8 @@ def late(n, seed=0, kind="numbers"):
 
 def a_tree(kind="numbers", bound="gtest", **parameters):
     nominal = [1, 2] if kind == "codes" else None
-    return ConfidenceTreeClassifier(bound, categorical_features=nominal, **parameters)
+    parameters = {"refit_rows": 0, "categorical_features": nominal} | parameters
+    return ConfidenceTreeClassifier(bound, **parameters)
 
 
 @pytest.fixture

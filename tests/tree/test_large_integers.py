@@ -37,7 +37,9 @@ def fine_unless_too_large(value, *names):
 
 def grown(**parameters):
     """Trees from a table, row by row, and of both."""
-    make = lambda **more: ConfidenceTreeClassifier(**parameters, **more)  # noqa: E731
+    make = lambda **more: ConfidenceTreeClassifier(  # noqa: E731
+        refit_rows=0, **parameters, **more
+    )
     yield make().fit(X, Y)
     yield make().partial_fit(X, Y, classes=[0, 1])
     if "leaf_memory" not in parameters:

@@ -278,11 +278,11 @@ def test_what_is_not_served_raises():
         ConfidenceTreeClassifier(lookahead=-1).fit(X, y)
 
 
-def test_partial_fit_never_uses_look_ahead():
+def test_incremental_trees_never_use_look_ahead():
     X, y = several(400)
     a, b = (
-        ConfidenceTreeClassifier(lookahead=levels).partial_fit(X, y, range(3))
-        for levels in (0, 4)
+        ConfidenceTreeClassifier(lookahead=n, refit_rows=0).partial_fit(X, y, range(3))
+        for n in (0, 4)
     )
     assert a.lookahead_ == b.lookahead_ == 0
     assert a.tree_.feature.tolist() == b.tree_.feature.tolist()

@@ -56,7 +56,7 @@ def test_random_column_takes_nothing_from_the_others(name, n_categories):
 @pytest.mark.parametrize("n_categories", [50, 400])
 def test_random_column_takes_nothing_from_the_others_on_a_stream(n_categories):
     X, y = credit(4000)
-    tree = ConfidenceTreeClassifier()
+    tree = ConfidenceTreeClassifier(refit_rows=0)
     alone = clone(tree).partial_fit(X, y, classes=[0, 1])
     Z = X.assign(city=texts(4000, n_categories))
     beside = clone(tree).partial_fit(Z, y, classes=[0, 1])

@@ -20,7 +20,12 @@ OTHER = {
         "max_bins": 4,
         "sample_weight_kind": "relative",
     },
-    "partial_fit": {"grace_period": 900, "max_bytes": 65536, "drift": "ddm"},
+    "partial_fit": {
+        "grace_period": 900,
+        "max_bytes": 65536,
+        "refit_rows": 2000,
+        "drift": "ddm",
+    },
 }
 SAME_TREE = {"n_jobs"}  # for every value
 # by the other method
@@ -45,6 +50,8 @@ def learned(method, table, **parameters):
     if method == "fit":
         model.fit(X, y, sample_weight=weight)
     else:
+        if "refit_rows" not in parameters:  # a refit has the parameters of `fit`
+            model.set_params(refit_rows=0)
         model.partial_fit(X, y, classes=[0, 1], sample_weight=weight)
     return model.predict_proba(X)
 

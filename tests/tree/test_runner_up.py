@@ -194,7 +194,7 @@ def test_what_is_not_known_is_nan():
     X = X[["a", "b"]].fillna(0.0)
     for model in (
         ConfidenceTreeClassifier("gtest", max_features=1, random_state=0).fit(X, y),
-        ConfidenceTreeClassifier().partial_fit(X, y, [0, 1]),
+        ConfidenceTreeClassifier(refit_rows=0).partial_fit(X, y, [0, 1]),
         ConfidenceForestClassifier(2, bound="gtest", random_state=0)
         .fit(X, y)
         .estimators_[0],

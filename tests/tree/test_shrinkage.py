@@ -296,7 +296,7 @@ def test_drift_handling_ends_it():
 
 def test_a_tree_that_was_not_fitted_has_none():
     X, y = noisy()
-    started = ConfidenceTreeClassifier(shrinkage=5.0)
+    started = ConfidenceTreeClassifier(shrinkage=5.0, refit_rows=0)
     started.partial_fit(X, y, classes=[0, 1, 2])
     assert started.shrinkage_ == 0.0
 

@@ -18,6 +18,7 @@ from sklearn.dummy import DummyClassifier
 from ...bounds._registry import resolve_bound
 from ...utils._codec import canonical
 from ...utils._lock import learns
+from .._estimators import with_lasting_nodes
 from .._labels import n_rows_of, take
 from .._transaction import Transactional, reads_settled
 from ._context import Embedding
@@ -269,7 +270,7 @@ class LearningMixin(Transactional):
                 self._predict_one_class(np.array(self._order, dtype=np.intp))
                 return
             arguments["classes"] = self._coder.classes
-            self.estimator_ = self._new_estimator()
+            self.estimator_ = with_lasting_nodes(self._new_estimator())
             self._weighs_pool = weighs_pool(self.estimator_, "partial_fit")
             if self._weighs_pool:
                 arguments["X_pool"] = self._pool.X

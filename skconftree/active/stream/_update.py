@@ -19,7 +19,7 @@ from ...tables._dictionaries import Dictionaries
 from ...tables._labels import unique_classes
 from ...utils._codec import check_state_parts, is_array
 from ...utils._lock import Lockable
-from .._estimators import final_step
+from .._estimators import final_step, with_lasting_nodes
 from .._labels import take
 from .._transaction import Transactional
 from ._context import LeafLabels
@@ -206,7 +206,7 @@ class StreamUpdates(Transactional):
         return changes
 
     def _new_estimator(self):
-        model = clone(self.estimator)
+        model = with_lasting_nodes(clone(self.estimator))
         if "random_state" in model.get_params() and model.random_state is None:
             model.set_params(random_state=self._seed)
         return model

@@ -116,7 +116,7 @@ class DrawnRows(NamedTuple):
 
 # Parameters that are fixed for the trees of a forest. They have no look-ahead, because
 # averaging compensates for greedy splits, and threads grow different trees.
-FIXED_PARAMETERS = {"lookahead": 0, "n_jobs": None}
+FIXED_PARAMETERS = {"lookahead": 0, "refit_rows": 0, "n_jobs": None}
 TREE_PARAMETERS = tuple(
     name
     for name in signature(ConfidenceTreeClassifier).parameters

@@ -594,6 +594,7 @@ def summarize(estimator):
         f"{_count(len(leaves), 'leaf', 'leaves')}, depth "
         f"{max(row.depth for row in leaves)}; {_sizes(leaves)}",
     ]
+    lines += _notes(estimator)
     n_inactive = estimator.n_inactive_leaves_
     if n_inactive:
         lines.append(
@@ -623,6 +624,12 @@ def summarize(estimator):
     )
     legend = [part for line in root.evidence.legend for part in wrap(line, WIDTH)]
     return "\n".join([*lines, "", *legend])
+
+
+def _notes(estimator):
+    # Which of two trees is used at the start of a stream.
+    notes = getattr(estimator._model, "notes", ())
+    return [line for note in notes for line in wrap(note, WIDTH)]
 
 
 def _sizes(leaves):
@@ -716,7 +723,7 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
         text += "\n\n" + "\n".join(
             [*footer(passed[0].evidence, passed, WIDTH), *marks.legend]
         )
-    return text
+    return "\n".join([text, *_notes(estimator)])
 
 
 def _path(estimator, table, steps, leaf, verbose, marks):

@@ -168,7 +168,7 @@ def test_a_tree_that_replaces_another_draws_again():
 
 def test_a_single_tree_draws_at_each_attempt():
     X, y = make_stream(4)
-    tree = ConfidenceTreeClassifier(max_features=2, random_state=0)
+    tree = ConfidenceTreeClassifier(max_features=2, refit_rows=0, random_state=0)
     tree.partial_fit(X, y, [0, 1, 2])
     assert not tree._model.grower.recipe.in_forest
 

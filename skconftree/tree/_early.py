@@ -1,0 +1,527 @@
+"""Early rows of a stream: kept, so that a tree that `fit` grows from them may be used.
+
+One pass over few rows gives a worse tree than `fit` if the tree grows late, and a
+better one if naive Bayes in large leaves predicts well. Therefore a new stream has two
+trees while its rows are kept: the incremental tree, which learns each row, and a fitted
+tree, which is refitted at increasing numbers of rows. The tree that has predicted more
+of the recent rows correctly, each before it was learned, is used.
+"""
+
+from bisect import bisect_left
+from numbers import Integral
+from types import SimpleNamespace
+from typing import NamedTuple
+from weakref import ref
+
+import numpy as np
+from sklearn.base import clone
+
+from .._compat import InvalidParameterError
+from ..drift import LocalRepair
+from ..tables._growth_data import rows_with_weight
+from ..tables._row_hashes import Rows
+from ..utils._codec import (
+    NO_DEFAULT,
+    canonical,
+    check_state_parts,
+    is_array,
+    merge_defaults,
+)
+from ..utils._lock import Lockable, share_lock
+from ..utils._warnings import warn
+from ._growth import TrainingTable, TreeGrowth
+from ._model import DISCARDED, TreeModel
+from ._parameters import CONSTRAINTS, resolve_lookahead
+from .stream._resize import resized_model
+
+AUTO_ROWS, AUTO_BYTES = 2500, 2**22  # limits of refit_rows="auto"
+FIRST_REFIT, FACTOR = 50, 1.25  # numbers of rows of the refits
+DECAY = 0.998  # per row, of the numbers of correct predictions
+SHARED = ("schema", "classes")  # parts of a state that both trees have in common
+# Parts of the state of a model with early rows.
+PARTS = "refit_rows parameters X y weight fitted refitted_at comparison".split()
+# Parameters that have been resolved before a refit.
+RESOLVED = {"categorical_features": "from_dtype", "class_weight": None}
+
+
+def early_rows(estimator, schema, X_pool):
+    """Resolve `refit_rows` to a number of rows."""
+    n_rows, drift = estimator.refit_rows, estimator.drift
+    is_limited = X_pool is not None or estimator.max_bytes is not None
+    if n_rows != "auto":
+        if n_rows and is_limited:
+            cause = "max_bytes" if X_pool is None else "an X_pool"
+            raise InvalidParameterError(
+                f"The 'refit_rows' parameter of {type(estimator).__name__} must be "
+                f"'auto' or 0 with {cause}. Got {n_rows!r} instead."
+            )
+        return int(n_rows)
+    if (
+        is_limited
+        or estimator.bound != "gtest"
+        or estimator.delta is not None
+        or not estimator.grace_period == estimator.leaf_memory == "auto"
+        or not (drift is None or drift == "local" or isinstance(drift, LocalRepair))
+    ):
+        return 0
+    n_rows = min(AUTO_ROWS, AUTO_BYTES // (4 * schema.n_features))
+    return n_rows if n_rows >= FIRST_REFIT else 0
+
+
+def start_early(estimator, model, call):
+    """Add early rows to the `model` of a new stream, unless `refit_rows` is 0."""
+    schema = call.rows.schema
+    n_rows = early_rows(estimator, schema, call.X_pool)
+    if n_rows == 0:
+        return model
+    parameters = clone(estimator).get_params(deep=False)
+    parameters = {name: parameters[name] for name in CONSTRAINTS} | RESOLVED
+    recipe, seed = model.grower.recipe, estimator.random_state
+    seed = seed if isinstance(seed, Integral) else recipe.seed
+    parameters["random_state"] = int(seed)
+    if recipe.settings.random_cuts:
+        parameters["max_bins"] = None  # it has no effect in `fit`, with a warning
+    *_, defaults, pruning = TreeGrowth.of(estimator)
+    settings = recipe.settings
+    try:
+        resolve_lookahead(estimator, defaults, pruning, settings, schema, 1.0, 1)
+    except InvalidParameterError:  # `fit` raises it
+        parameters["lookahead"] = 0
+    return EarlyModel(model, parameters, n_rows, owner=estimator)
+
+
+class Comparison(NamedTuple):
+    """Which tree has predicted better up to `n_rows`.
+
+    The numbers of correct predictions decay, and count rows since the first refit. The
+    used tree has been the same since `since` rows.
+    """
+
+    n_rows: int = 0
+    incremental: float = 0.0
+    fitted: float = 0.0
+    uses_fitted: bool = False
+    since: int = 0
+
+    def after(self, incremental, fitted):
+        """Add rows, given whether each tree predicts them; with `uses_fitted` before.
+
+        Each row is one step, so that sums do not depend on the division into calls.
+        """
+        n_rows, a, b, uses_fitted, since = self
+        used = []
+        for is_right, fitted_is_right in zip(incremental, fitted, strict=True):
+            used.append(uses_fitted)
+            a, b = DECAY * a + is_right, DECAY * b + fitted_is_right
+            n_rows += 1
+            if (b > a) != uses_fitted:
+                uses_fitted, since = not uses_fitted, n_rows
+        return Comparison(n_rows, a, b, uses_fitted, since), used
+
+
+class KeptRows(NamedTuple):
+    """Arrays with capacity for rows, their labels and weights, and both predictions."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    incremental: np.ndarray
+    fitted: np.ndarray
+
+    @classmethod
+    def empty(cls, capacity, n_features):
+        """Make arrays for some rows."""
+        X = np.empty((capacity, n_features), np.float32)
+        dtypes = np.uint16, np.float64, np.intp, np.intp
+        return cls(X, *(np.empty(capacity, dtype) for dtype in dtypes))
+
+    def with_capacity(self, n_rows, capacity):
+        """Copy the first rows to larger arrays."""
+        larger = KeptRows.empty(capacity, self.X.shape[1])
+        for old, new in zip(self, larger, strict=True):
+            new[:n_rows] = old[:n_rows]
+        return larger
+
+
+class EarlyModel(Lockable):
+    """Model of a stream while its rows are kept; other attributes are of the used tree.
+
+    What both trees predicted is stored before a row is learned, and compared later, so
+    that the model is consistent if learning is interrupted: the number of rows is the
+    one of the incremental tree. After `refit_rows` rows the used tree replaces this
+    model in its `owner`.
+    """
+
+    grows = True
+
+    def __init__(self, incremental, parameters, refit_rows, *, owner):
+        self.incremental, self.parameters = incremental, parameters
+        self.refit_rows = refit_rows
+        points = [FIRST_REFIT]
+        while points[-1] < refit_rows:
+            points.append(int(FACTOR * points[-1]) + 1)
+        self._points = [*points[: bisect_left(points, refit_rows)], refit_rows]
+        self.fitted, self._refitted_at = None, 0
+        self._comparison = Comparison()
+        self._rows = KeptRows.empty(0, incremental.schema.n_features)
+        self._owner = ref(owner)
+        share_lock(self, owner)
+
+    def __getattr__(self, name):
+        return getattr(self.used, name)
+
+    @property
+    def used(self):
+        """The tree with more correct predictions."""
+        return self.fitted if self.comparison.uses_fitted else self.incremental
+
+    @property
+    def schema(self):
+        """The schema, which is that of both trees."""
+        return self.incremental.schema
+
+    @property
+    def n_rows_seen(self):
+        """Number of rows learned."""
+        return self.incremental.grower.n_rows_seen + self.incremental.n_rows_before
+
+    @property
+    def weight_seen(self):
+        """Total weight of the rows learned."""
+        return self.incremental.weight_seen
+
+    @property
+    def class_weight(self):
+        """Weight of each class in the stream; None if all are 1."""
+        return self.incremental.class_weight
+
+    @property
+    def n_drifts(self):
+        """Number of drifts detected in the incremental tree."""
+        return self.incremental.n_drifts
+
+    @property
+    def drifts(self):
+        """Drifts detected in the incremental tree, in their order."""
+        return self.incremental.drifts
+
+    @property
+    def n_bytes(self):
+        """Bytes of both trees, and of the rows."""
+        n_bytes = sum(array[:1].nbytes for array in self._rows) * self.n_rows_seen
+        trees = [self.incremental] if self.fitted is None else self._trees
+        return n_bytes + sum(tree.n_bytes for tree in trees)
+
+    @property
+    def _trees(self):
+        return [self.incremental, self.fitted]
+
+    @property
+    def comparison(self):
+        """The `Comparison` after the rows learned."""
+        if self._comparison.n_rows < self.n_rows_seen:
+            self._compare()
+        return self._comparison
+
+    def _compare(self):
+        # Compare the predictions of rows that have been learned. Return whether the
+        # fitted tree was used before each.
+        before, end = self._comparison, self.n_rows_seen
+        new, n = slice(before.n_rows, end), end - before.n_rows
+        if self.fitted is None:
+            self._comparison, used = before._replace(n_rows=end), [False] * n
+            return used
+        _, y, _, incremental, fitted = (array[new] for array in self._rows)
+        self._comparison, used = before.after(
+            (incremental == y).tolist(), (fitted == y).tolist()
+        )
+        return used
+
+    @property
+    def notes(self):
+        """Sentences about the used tree, for summaries."""
+        n_rows, incremental, fitted, uses_fitted, since = self.comparison
+        n_compared = n_rows - FIRST_REFIT
+        notes = [
+            f"start of a stream: {n_rows:,} of at most {self.refit_rows:,} rows stored "
+            "(refit_rows); node ids may change"
+        ]
+        if self.fitted is None or n_compared <= 0:
+            return notes
+        total = (1.0 - DECAY**n_compared) / (1.0 - DECAY)
+        trees = [
+            ("the incremental tree", incremental / total),
+            (f"the tree refitted to {self._refitted_at:,} rows", fitted / total),
+        ][:: -1 if uses_fitted else 1]
+        (used, share), (other, share_of_other) = trees
+        return [
+            *notes,
+            f"used since row {max(since, FIRST_REFIT):,}: {used}, {share:.1%} of its "
+            f"recent predictions correct; not used: {other}, {share_of_other:.1%}",
+        ]
+
+    def make_ready(self, call, from_pool=None, **options):
+        """Reserve memory for rows, see `TreeModel.make_ready`."""
+        if self.fitted is not None and self.fitted.honest_counts is not None:
+            warn(DISCARDED)
+        self.incremental.make_ready(call, from_pool)
+        n_rows, capacity = self.n_rows_seen, len(self._rows.y)
+        needed = min(n_rows + len(call.labels), self.refit_rows)
+        if needed > capacity:
+            capacity = max(needed, min(2 * capacity, self.refit_rows))
+            self._rows = self._rows.with_capacity(n_rows, capacity)
+
+    def learn(self, call, *, returns=None, from_pool=None):
+        """Learn rows in order, see `TreeModel.learn`."""
+        (X, finite, schema), y, _, weight, *_ = call
+        X = X if isinstance(X, np.ndarray) else X.tocsr()
+        if weight is not None and returns is None and not weight.all():
+            learned = np.flatnonzero(weight)
+            X, y, weight = X[learned], y[learned], weight[learned]
+        if self._comparison.n_rows < self.n_rows_seen:  # after an interrupt
+            self._compare()
+        self.incremental.begin(schema)
+        if self.fitted is not None:
+            self.fitted.begin(schema)
+        n, begin, results = len(y), 0, []
+        while True:
+            self._refit_if_due()
+            if begin == n:
+                break
+            end = self._end_of_part(begin, n, weight)
+            part = slice(begin, end)
+            rows, of_part = Rows(X[part], finite, schema), None
+            if weight is not None:
+                of_part = weight[part]
+            if self.n_rows_seen < self.refit_rows:
+                predicted = self._learn_part(rows, y[part], of_part, returns)
+            else:
+                some = call._replace(rows=rows, labels=y[part], weight=of_part)
+                self.incremental.make_ready(some)
+                predicted = self.incremental.learn(some, returns=returns)
+            results.append(predicted)
+            begin = end
+        if returns is None:
+            return None
+        if results:
+            return np.concatenate(results)
+        return np.empty(0, np.intp) if returns == "class" else np.empty((0, self._k))
+
+    @property
+    def _k(self):
+        return len(self.incremental.classes)
+
+    def _end_of_part(self, begin, end, weight):
+        # Rows up to a refit that are all learned, or all have weight 0.
+        n_rows = self.n_rows_seen
+        if n_rows >= self.refit_rows:
+            return end
+        end = min(end, begin + self._due(n_rows + 1) - n_rows)
+        if weight is not None:
+            differs = (weight[begin:end] > 0.0) != (weight[begin] > 0.0)
+            if differs.any():
+                end = begin + int(differs.argmax())
+        return end
+
+    def _learn_part(self, rows, labels, weight, returns):
+        X, finite, schema = rows
+        X = np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
+        n_new, fitted, proba = len(labels), self.fitted, None
+        kept, start = self._rows, self.n_rows_seen
+        is_learned = weight is None or weight[0] > 0.0
+        if not is_learned:
+            kept, start = KeptRows.empty(n_new, X.shape[1]), 0
+        of_rows, y, weights, of_incremental, of_fitted = (
+            array[start : start + n_new] for array in kept
+        )
+        of_rows[:], y[:], weights[:] = X, labels, 1.0 if weight is None else weight
+        if fitted is not None:
+            rows = Rows(X, finite, schema)
+            of_fitted[:] = fitted.best(rows)
+        if returns == "proba":
+            proba = np.empty((n_new, self._k))
+        self.incremental.grower.learn(X, labels, weight, finite, of_incremental, proba)
+        uses_fitted = self._comparison.uses_fitted
+        if is_learned:
+            uses_fitted = self._compare()
+        if returns is None:
+            return None
+        predicted = of_incremental if proba is None else proba
+        if fitted is None:
+            return predicted
+        if proba is None:
+            return np.where(uses_fitted, of_fitted, predicted)
+        uses_fitted = np.reshape(uses_fitted, (-1, 1))
+        return np.where(uses_fitted, fitted.proba(rows), predicted)
+
+    def _due(self, n_rows):
+        # The first refit at no fewer rows.
+        return self._points[bisect_left(self._points, n_rows)]
+
+    @property
+    def _has_ended(self):
+        return self.n_rows_seen >= self.refit_rows and not len(self._rows.y)
+
+    def _refit_if_due(self):
+        # A refit that was interrupted is repeated by the next call.
+        n_rows = self.n_rows_seen
+        if self._has_ended:
+            return
+        is_last = n_rows >= self.refit_rows
+        if n_rows > self._refitted_at and (
+            self.comparison.uses_fitted if is_last else self._due(n_rows) == n_rows
+        ):
+            self.fitted, self._refitted_at = self._refit(keeps_rows=is_last), n_rows
+        if is_last:
+            self._end()
+
+    def _refit(self, *, keeps_rows):
+        # The leaves of the last tree have the rows, because it continues to grow.
+        n_rows, model = self.n_rows_seen, self.incremental
+        X, y, weight, *_ = (array[:n_rows] for array in self._rows)
+        # only categories of these rows, not of later ones in the same call
+        schema = model.schema.settled(X, None, slice(None), in_order=True)
+        weight = None if (weight == 1.0).all() else weight
+        kind = self.parameters["sample_weight_kind"]
+        X, y, weight, relative = rows_with_weight(X, y, weight, kind)
+        table = TrainingTable(
+            X,
+            y,
+            weight,
+            not np.isnan(X).any(),
+            relative,
+            None,
+            schema,
+            model.classes,
+            model.class_weight,
+            slice(None),
+            n_rows,
+        )
+        growth = TreeGrowth.of(SimpleNamespace(**self.parameters))
+        fitted = growth.grow(table, keeps_rows=keeps_rows)
+        fitted.schema = model.schema
+        return fitted
+
+    def _end(self):
+        # Keep the used tree only, which continues to grow.
+        model, owner = self.used, self._owner()
+        share_lock(model, self)
+        model.grower.share_lock(self)
+        if owner is not None:
+            owner._model = model
+        self._comparison, self._rows = Comparison(), KeptRows.empty(0, 0)
+        self.incremental, self.fitted = model, None
+
+    def state(self):
+        """Arrays, plain values and parameter objects; equal for equal models."""
+        state = self.incremental.state()
+        n_rows = self.n_rows_seen
+        if self._has_ended:
+            return state
+        X, y, weight, *_ = (array[:n_rows] for array in self._rows)
+        fitted = None
+        if self.fitted is not None:
+            fitted = self.fitted.state()
+            fitted = {name: fitted[name] for name in fitted.keys() - SHARED}
+        early = {
+            "refit_rows": self.refit_rows,
+            "parameters": self.parameters,
+            "X": X,
+            "y": y,
+            "weight": weight,
+            "fitted": fitted,
+            "refitted_at": self._refitted_at,
+            "comparison": tuple(self.comparison),
+        }
+        return canonical(state | {"early": early})
+
+    def resized(self, resizing, schema, classes, owner):
+        """Copy with further columns and classes, see `TreeModel.resized`."""
+        state = resized_model(self.state(), resizing)
+        state |= {"schema": schema.state(), "classes": classes.names}
+        early = state["early"]
+        n_rows = len(early["y"])
+        # the missing category of a new column has code 0
+        new = [0.0 if is_nominal else np.nan for is_nominal in resizing.is_nominal]
+        new = np.tile(np.array(new, np.float32), (n_rows, 1))
+        early = early | {
+            "X": np.hstack([early["X"], new]),
+            "y": resizing.classes_at[early["y"]].astype(np.uint16),
+        }
+        if early["fitted"] is not None:
+            early["fitted"] = resized_model(early["fitted"], resizing)
+        return EarlyModel.of_state(state | {"early": early}, owner)
+
+    def __reduce__(self):
+        return EarlyModel.of_state, (self.state(), None)
+
+    @classmethod
+    def of_state(cls, state, owner):
+        """Make a model from a state: a `TreeModel` unless rows are kept."""
+        if not isinstance(state, dict) or "early" not in state:
+            return TreeModel.of_state(state, owner)
+        early = _read(state["early"], PARTS, "The state of early rows")
+        owner = TreeModel.__new__(TreeModel) if owner is None else owner
+        state = {name: part for name, part in state.items() if name != "early"}
+        model = TreeModel.of_state(state, owner)
+        fitted = early["fitted"]
+        if fitted is not None:
+            shared = {"schema": model.schema, "classes": model.classes}
+            fitted = TreeModel.of_state(fitted, owner, shared)
+        parameters = _read(early["parameters"], CONSTRAINTS, "A refit")
+        comparison = _read_comparison(early["comparison"])
+        n_rows = model.n_rows_seen
+        checks = {
+            "grower": model.grows and model.n_rows_before == 0,
+            "refit_rows": _is_int(early["refit_rows"], max(n_rows, 1)),
+            "X": _are_rows(early["X"], n_rows, model.schema),
+            "y": is_array(early["y"], np.uint16, (n_rows,))
+            and (early["y"] < len(model.classes)).all(),
+            "weight": is_array(early["weight"], np.float64, (n_rows,))
+            and np.isfinite(early["weight"]).all()
+            and (early["weight"] > 0.0).all(),
+            "refitted_at": _is_int(early["refitted_at"], 0, n_rows)
+            and (fitted is None) == (early["refitted_at"] == 0),
+            "comparison": comparison is not None
+            and comparison.n_rows == n_rows
+            and comparison.since <= n_rows
+            and comparison.uses_fitted <= (fitted is not None),
+        }
+        check_state_parts(owner, checks)
+        early_model = cls(model, parameters, early["refit_rows"], owner=owner)
+        early_model.fitted, early_model._refitted_at = fitted, early["refitted_at"]
+        early_model._comparison = comparison
+        # these arrays are copied once rows are added
+        unused = np.zeros(n_rows, np.intp)
+        kept = early["X"], early["y"], early["weight"], unused, unused
+        early_model._rows = KeptRows(*kept)
+        return early_model
+
+
+def _read(values, names, what):
+    # Values of all these names, or StateError.
+    return merge_defaults(values, dict.fromkeys(names, NO_DEFAULT), what)
+
+
+def _is_int(value, low, high=None):
+    return type(value) is int and low <= value and (high is None or value <= high)
+
+
+def _are_rows(X, n_rows, schema):
+    if not is_array(X, np.float32, (n_rows, schema.n_features)) or np.isinf(X).any():
+        return False
+    if schema.features is None:
+        return True
+    nominal = schema.is_categorical
+    codes, n_codes = X[:, nominal], schema.features.n_categories[nominal]
+    return bool(((codes >= 0) & (codes < n_codes) & (codes == np.rint(codes))).all())
+
+
+def _read_comparison(values):
+    # None if it is not valid.
+    kinds = [type(default) for default in Comparison()]
+    if not isinstance(values, tuple) or [type(value) for value in values] != kinds:
+        return None
+    numbers = np.array(values[1:3])
+    limit = 1.0 / (1.0 - DECAY)
+    return Comparison(*values) if ((numbers >= 0) & (numbers <= limit)).all() else None
