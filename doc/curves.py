@@ -86,9 +86,9 @@ def draw_depths():
 
 
 def by_labels(words, what, ways):
-    """A panel: lines of some ways to ask against the number of labels."""
+    """A panel: lines of some query strategies against the number of labels."""
     return f"{words}: {what}", {
-        plain(row["asked by"]): [
+        plain(row["query strategy"]): [
             (number(labels), number(cell))
             for labels, cell in row.items()
             if labels.endswith(" labels") and labels != "1 labels"  # before: chance
@@ -96,7 +96,7 @@ def by_labels(words, what, ways):
         for row in table("paper-d-ec2-curves")
         if row["table"] == words
         and row["what"] == what
-        and (ways is None or row["asked by"] in ways)
+        and (ways is None or row["query strategy"] in ways)
     }
 
 
@@ -204,13 +204,13 @@ LEAST = (
 )
 
 
-def by_asked(words):
+def by_queries(words):
     """A panel: lines of the scores of a stream, a point for each threshold."""
     lines = {}
     for row in table("paper-d-online"):
         score, _, _ = plain(next(iter(row.values()))).partition(",")
-        wrong, asked = map(number, row[words].split("("))
-        lines.setdefault(score, []).append((2 + asked, wrong))  # two are given
+        wrong, n_queried = map(number, row[words].split("("))
+        lines.setdefault(score, []).append((2 + n_queried, wrong))  # two are given
     return f"{words}: wrong, %", lines
 
 
@@ -218,7 +218,7 @@ def draw_online():
     """Figure 4.14 of Rupprechter (2012)."""
     return curves(
         "Errors on a stream by the number of labels, by two scores",
-        [by_asked(words) for words in POOLS],
+        [by_queries(words) for words in POOLS],
         "labels",
         log=True,
     )
@@ -242,7 +242,7 @@ def of_pool(words, told, ways):
     """A panel: lines of some settings, which get short names, against labels."""
     lines = {name: [] for name in ways.values()}
     for row in table("paper-d-offline-curves"):
-        name = ways.get(plain(row["asked by"]))
+        name = ways.get(plain(row["query strategy"]))
         if row["table"] == words and name and row["labels"] not in ("1", "2"):  # chance
             lines[name].append((number(row["labels"]), number(row["wrong, %"])))
     return f"{words}: {told}", lines

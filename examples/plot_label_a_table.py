@@ -55,7 +55,7 @@ session.close()
 
 session = LabelingSession.resume(answers, table, annotator="anna")
 question = session.question()
-print(question.row, question.guess, f"{question.probability:.2f}")
+print(question.row, question.prediction, f"{question.probability:.2f}")
 print(*session.why(), sep="\n")
 answer(session, 40)
 slip = session.answers()[10]["row"]

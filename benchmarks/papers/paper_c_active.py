@@ -96,7 +96,7 @@ def with_all_labels(tree, X, y, starred):
 
 
 def run(tree, strategy, budget, X, y, starred, seed):
-    """Value at the end, share of labels asked for, rows before the first model."""
+    """Value at the end, share of labels queried, rows before the first model."""
     chosen = strategy
     if strategy.startswith("split"):
         tree = clone(tree).set_params(drift=None)  # the learner watches
@@ -233,7 +233,7 @@ def main(argv=None):
 
 def compare(options, folder, budgets, tables, records):
     """Print the tables of one part."""
-    factors, values, gains, asked = [], [], [], []
+    factors, values, gains, queried = [], [], [], []
     together = {}
     for title in options.tables or TABLES:
         begin = time.process_time()
@@ -243,7 +243,7 @@ def compare(options, folder, budgets, tables, records):
             where = [title, label, f"``{strategy}``"]
             each = cells[..., 0]
             values.append([*where, *map(told, each)])
-            asked.append(
+            queried.append(
                 [
                     *where,
                     *(
@@ -274,6 +274,6 @@ def compare(options, folder, budgets, tables, records):
         return
     tables.show("paper-c-active", [*header, "mean"], gains)
     tables.show("paper-c-active-values", header, values)
-    tables.show("paper-c-active-asked", header, asked)
+    tables.show("paper-c-active-queried", header, queried)
     header = ["stream", "c", "with all labels", "leaves"]
     tables.show("paper-c-active-tuned", header, factors)

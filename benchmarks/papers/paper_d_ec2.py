@@ -167,7 +167,13 @@ def part_family(data, options, tables, records):
             )
             records.append(["family", name, title, errors.tolist(), seconds.tolist()])
         told = [f"wrong after {n} labels" for n in looks]
-        header = ["asked by", *told, "against random", "seconds", "the thesis found"]
+        header = [
+            "query strategy",
+            *told,
+            "against random",
+            "seconds",
+            "the thesis found",
+        ]
         tables.show(f"paper-d-ec2-{name}", header, rows, TITLES[name])
 
 
@@ -333,7 +339,11 @@ def part_particles(data, options, tables, records):
                 ]
             )
             print(*rows[-1], sep=" | ", flush=True)
-    header = ["table", "asked by", f"{few:,} particles: wrong after {looks[-1]} labels"]
+    header = [
+        "table",
+        "query strategy",
+        f"{few:,} particles: wrong after {looks[-1]} labels",
+    ]
     header += [f"{many:,}: after {n}" for n in looks]
     tables.show("paper-d-ec2-particles", [*header, "against random"], rows)
 
@@ -351,7 +361,7 @@ def part_curves(data, options, tables, records):
             means = [f"{one:.3f}" for one in seconds.mean(axis=1)]
             rows.append([TITLES[name], "seconds", title, *means])
             records.append(["curves", name, title, errors.tolist(), seconds.tolist()])
-    header = ["table", "what", "asked by", *(f"{n} labels" for n in looks)]
+    header = ["table", "what", "query strategy", *(f"{n} labels" for n in looks)]
     tables.show("paper-d-ec2-curves", header, rows)
 
 
@@ -437,7 +447,7 @@ def part_done(data, options, tables, records):
                 )
                 print(*rows[-1], sep=" | ", flush=True)
                 records.append(["done", name, noise, settings, runs])
-    header = ["table", "noise", "asked by", "stops after", "wrong then, %"]
+    header = ["table", "noise", "query strategy", "stops after", "wrong then, %"]
     header.append(f"wrong after about {n_labels}, %")
     tables.show("paper-d-ec2-done", header, rows)
 
@@ -472,7 +482,7 @@ def part_speed(data, options, tables, records):
         )
         print(*rows[-1], sep=" | ", flush=True)
         records.append(["speed", title, seconds])
-    header = ["asked by", "first query, ms", "second", "third to tenth"]
+    header = ["query strategy", "first query, ms", "second", "third to tenth"]
     tables.show("paper-d-ec2-speed", [*header, "rows scored from the sixth on"], rows)
 
 

@@ -8,14 +8,14 @@ The parts, each with the thesis's protocol unless said otherwise:
 
 - ``online``: all rows of a table once, in random order, the first two labels given;
   further ones are asked where the score is beyond its threshold. Rows predicted wrong
-  before they are learned, and labels asked (figures 4.12 to 4.14).
+  before they are learned, and labels queried (figures 4.12 to 4.14).
 - ``buffer``: the same, with moves that look at the last 100 rows, as the thesis's do.
 - ``offline``: 50 labels from a pool, by score or at random, weights alone; wrong rows
   of the whole table. Particles, shapes of the likelihood, priors (figures 4.15 to 4.19
   and 4.23).
 - ``curves``: the first of these runs, on the way to the last label.
 - ``modes``: the planes of one run on DICED after all rows without a label, and after
-  some labels asked by score, by their direction (figures 4.8 to 4.11).
+  some labels query strategy score, by their direction (figures 4.8 to 4.11).
 - ``intercept``: does `fit_intercept` pay? Half of a table to train, in random order,
   with all labels or twenty.
 - ``speed``: rows a second.
@@ -52,7 +52,7 @@ THRESHOLDS = {  # table 4.3; "gbs" asks as "oasis" does, at (1 - threshold) / 2
     "uc": (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25),
 }
 ONLINE = {  # what the thesis found
-    ("oasis", 0.001): "fluctuates, as hardly a label is asked",
+    ("oasis", 0.001): "fluctuates, as hardly a label is queried",
     ("oasis", 0.5): "the more labels, the fewer mistakes",
     ("uc", 0.001): "as the others, with a threshold that fits",
 }
@@ -133,7 +133,7 @@ def make(options, seed, **parameters):
 
 
 def online(X, y, score, threshold, options, seed):
-    """Error before learning, and labels asked, of one permutation.
+    """Error before learning, and labels queried, of one permutation.
 
     What `query_score` and `partial_fit_predict` do row by row, on the particles
     themselves: of such a call nearly all the time is validation.
@@ -259,7 +259,7 @@ def part_online(data, options, tables, records, buffer=1000):
             rows.append([f'`"{score}"`, {threshold:g}', *cells, thesis])
             print(*rows[-1], sep=" | ", flush=True)
     names = [TITLES[name] for name in data]
-    header = ["wrong, % (labels asked)", *names, "the thesis found"]
+    header = ["wrong, % (labels queried)", *names, "the thesis found"]
     name = "paper-d-online" if buffer == 1000 else f"paper-d-online-{buffer}"
     tables.show(name, header, rows)
 
@@ -349,7 +349,7 @@ def part_curves(data, options, tables, records):
                 rows.append([TITLES[name], title, n, *cells])
             records.append(["curves", name, title, errors.tolist()])
         print(title, flush=True)
-    header = ["table", "asked by", "labels", "wrong, %", "twice its error"]
+    header = ["table", "query strategy", "labels", "wrong, %", "twice its error"]
     tables.show("paper-d-offline-curves", header, rows)
 
 

@@ -66,7 +66,10 @@ def _read_rows(options, model, progress):
     """Return the labeled rows of the table, and notes on them."""
     target = model.target
     if target is None:
-        raise UserError(f"{options.model} does not name the column that it predicts")
+        raise UserError(
+            f"{options.model} does not name the column that it predicts; save the "
+            "model again"
+        )
     # `readings` and `dialect` say how columns are parsed: as in the model's table
     X, labels, notes = read_labeled(
         options,

@@ -72,7 +72,10 @@ def parse_int64(text):
 def typed_labels(texts, target):
     """Convert labels to int64 if all are integers; UserError for measurements."""
     if any("\0" in text for text in texts):  # NumPy strips trailing zero bytes
-        raise UserError(f"target column {target!r} has a label with a zero byte")
+        raise UserError(
+            f"target column {target!r} has a label with a zero byte; remove it from "
+            "the labels"
+        )
     integers = {text: parse_int64(text) for text in set(texts)}
     if None not in integers.values():
         return np.array([integers[text] for text in texts], dtype=np.int64)

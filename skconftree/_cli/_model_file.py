@@ -107,7 +107,7 @@ def _open_regular(path, flags):
 def _invalid_file(path):
     return UserError(
         f"{path} is not a model that this version of `skconftree` has saved, or it is "
-        "damaged"
+        "corrupt; name another file, or save the model again"
     )
 
 
@@ -125,7 +125,7 @@ def _read_members(path, file):
             return {name: stored[name] for name in stored.files}
     except (OSError, UserError):
         raise
-    except Exception as error:  # a damaged archive can fail in many ways
+    except Exception as error:  # a corrupt archive can fail in many ways
         raise _invalid_file(path) from error
 
 
@@ -141,5 +141,8 @@ def _checked_metadata(path, members):
             f"reads {FORMAT}"
         )
     if _checksum(members) != digest:
-        raise UserError(f"{path} is damaged: its checksum is wrong")
+        raise UserError(
+            f"{path} is corrupt: its checksum is wrong; use another copy, or save the "
+            "model again"
+        )
     return metadata

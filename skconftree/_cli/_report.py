@@ -1,9 +1,9 @@
 """HTML reports of ``fit`` and ``stream``.
 
 `nodes` are the rows of `tree.node_table`, whose documentation describes their fields.
-The *level of evidence* of a split is a category of its adjusted p-value. `course` is
-the accuracy along a stream: number of rows, accuracy of the tree and of repeating the
-previous label.
+The *level of evidence* of a split is a category of its adjusted p-value.
+`accuracy_curve` is the accuracy along a stream: number of rows, accuracy of the tree
+and of repeating the previous label.
 """
 
 import os
@@ -165,7 +165,7 @@ def columns_section(splits, names, shown=lambda j: ()):
         yield from shown(j)
         yield _column_splits(splits[j])
     if len(splits) > MAX_COLUMNS:
-        yield f"<p class=soft>and {len(splits) - MAX_COLUMNS} columns more</p>"
+        yield f"<p class=soft>and {len(splits) - MAX_COLUMNS} more columns</p>"
     unused = [name for j, name in enumerate(names) if j not in splits]
     if unused:
         listed = ", ".join(unused[:MAX_NAMES])
@@ -180,7 +180,7 @@ def _column_splits(splits):
         for row in splits[:MAX_COLUMNS]
     ]
     if len(splits) > MAX_COLUMNS:
-        items.append(f"and {len(splits) - MAX_COLUMNS} splits more")
+        items.append(f"and {len(splits) - MAX_COLUMNS} more splits")
     return bullets(items)
 
 
@@ -327,21 +327,21 @@ def base_name(path):
 def write_report(path, fitted, rows):
     """Write the page of a fitted tree; `rows` are its `ShownRows`."""
     fitted = fitted._replace(name=base_name(fitted.name))
-    tree, names, found = fitted.tree, fitted.names, fitted.validated
+    tree, names, validated = fitted.tree, fitted.names, fitted.validated
     nodes, test = node_table(tree, **names), fitted.test
     lead, tested = [shape_sentence(nodes)], "The tree was not cross-validated."
-    if found is not None:
-        lead = [*headline(*found[:3], nodes), *baselines_lines(found.results)]
-        n_folds = len(found.results[OUR_MODEL]["accuracy"])
+    if validated is not None:
+        lead = [*headline(*validated[:3], nodes), *baselines_lines(validated.results)]
+        n_folds = len(validated.results[OUR_MODEL]["accuracy"])
         tested = f"All figures are of held-out rows ({n_folds}-fold cross-validation)."
 
     def sections(nested_list):
         yield f'<p class="lead">{escape(" ".join(lead))}</p>'
         yield f"<p>{escape('; '.join(fitted.lines()))}. {tested}</p>"
-        if found is not None or test is not None:
+        if validated is not None or test is not None:
             yield "<h2>Confusion matrix</h2>"
-        if found is not None:
-            yield _confusion(found.classes)
+        if validated is not None:
+            yield _confusion(validated.classes)
         if test is not None:
             yield f"<h3>{escape(test['name'])}</h3>"
             yield f"<p>{tested_sentence(test)}.</p>"
@@ -353,21 +353,21 @@ def write_report(path, fitted, rows):
             yield "<p>Intervals and p-values are given the tree.</p>"
             nested_list = style + nested_list
         yield from _importances(tree, names)
-        if found is not None:
+        if validated is not None:
             yield "<h2>Calibration</h2>"
-            yield f"<p>{calibration_sentence(found.calibration)}</p>"
-            yield figure.reliability(found.calibration)
+            yield f"<p>{calibration_sentence(validated.calibration)}</p>"
+            yield figure.reliability(validated.calibration)
         yield from tree_section(tree, nodes, names["class_names"], nested_list)
         if not has_score(fitted.model):
             yield from rules_section(nodes)
         yield "<h2>Columns</h2>"
         yield from _columns(rows, nodes, **names)
-        if found is not None:
+        if validated is not None:
             yield "<h2>Cross-validation</h2>"
-            cells = results_rows(found.results, found.baseline)
+            cells = results_rows(validated.results, validated.baseline)
             head, *cells = (row[:-1] for row in cells)  # without times
             yield figure.table(head, cells, own=OUR_MODEL)
-            yield from (f"<p>{escape(line)}</p>" for line in found.remarks)
+            yield from (f"<p>{escape(line)}</p>" for line in validated.remarks)
         yield from notes_section(fitted.notes)
         yield from settings_section(
             with_feature_names(fitted.model, names["feature_names"])
@@ -457,7 +457,7 @@ def stream_headline(record, classes, drifts, nodes):
         )
         last_row = f", the last after row {drifts[-1][0]:,}" if len(drifts) > 1 else ""
         last_row = last_row or (f", after row {drifts[0][0]:,}" if drifts else "")
-        lines.append(f"{subject} found{last_row}.")
+        lines.append(f"{subject} detected{last_row}.")
     lines.append(shape_sentence(nodes))
     return lines
 
@@ -473,10 +473,14 @@ def write_stream_report(path, tree, names, content):
         yield f"<p>{escape(content['about'])}.</p>"
         yield "<h2>Along the stream</h2>"
         if record.n_tested:
-            course = [line for line in content["course"] if np.isfinite(line[1:]).all()]
-            if course:
+            accuracy_curve = [
+                line
+                for line in content["accuracy_curve"]
+                if np.isfinite(line[1:]).all()
+            ]
+            if accuracy_curve:
                 rows = [row for row, _ in drifts or ()]
-                yield figure.accuracy(course, rows)
+                yield figure.accuracy(accuracy_curve, rows)
             head = ("", "accuracy", "kappa")
             yield figure.table(head, accuracies(record), own="tree")
         yield from (f"<p>{escape(line)}</p>" for line in content["remarks"])

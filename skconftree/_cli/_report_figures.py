@@ -1,9 +1,9 @@
 """Figures of a report in HTML and SVG, and files drawn by matplotlib.
 
 Bar charts are HTML tables, so that their text has the same size on a phone. Figures
-with axes are as narrow as a phone and grow with the page by up to 50%. `course` is the
-accuracy along a stream: number of rows, accuracy of the tree and of repeating the
-previous label.
+with axes are as narrow as a phone and grow with the page by up to 50%. `accuracy_curve`
+is the accuracy along a stream: number of rows, accuracy of the tree and of repeating
+the previous label.
 """
 
 import os
@@ -184,9 +184,9 @@ def categories(values, codes, n_classes):
     return _bars("Categories by class", rows) + more
 
 
-def accuracy(course, drifts):
+def accuracy(accuracy_curve, drifts):
     """Draw the accuracy along a stream as SVG, with marks at the rows of `drifts`."""
-    rows, ours, no_change = map(np.array, zip(*course, strict=True))
+    rows, ours, no_change = map(np.array, zip(*accuracy_curve, strict=True))
     latest = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
     shown = [
         values for values in (latest, ours, no_change) if np.isfinite(values).any()
@@ -209,7 +209,7 @@ def accuracy(course, drifts):
         x = at(row, 1.0)[0]
         parts.append(
             f'<line class="drift" x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" '
-            f'y2="{top + tall}"><title>drift found after row {row:,}</title></line>'
+            f'y2="{top + tall}"><title>drift detected after row {row:,}</title></line>'
         )
     for kind, values in (("before", no_change), ("latest", latest), ("ours", ours)):
         points = " ".join(
@@ -227,7 +227,7 @@ def accuracy(course, drifts):
         "ours": "tree, all rows so far",
         "latest": "tree, latest rows",
         "before": "previous label, repeated",
-        **({"drift": "drift found"} if drifts else {}),
+        **({"drift": "drift detected"} if drifts else {}),
     }
     legend = "".join(
         '<span class="one"><svg class="swatch" viewBox="0 0 24 10"><line '
@@ -342,16 +342,16 @@ def draw_tree(path, tree, names):
     _save(path, ConfidenceTreeDisplay.from_estimator(tree, **names).figure_)
 
 
-def draw_accuracy(path, course, name, drifts=()):
+def draw_accuracy(path, accuracy_curve, name, drifts=()):
     """Draw the accuracy of a stream to a file, with a line at each drift."""
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
     for i, row in enumerate(sorted(set(drifts))):
-        label = None if i else "drift found"
+        label = None if i else "drift detected"
         ax.axvline(row, lw=1.0, color="#D55E00", ls=":", label=label)
-    if course:
-        rows, ours, no_change = map(np.array, zip(*course, strict=True))
+    if accuracy_curve:
+        rows, ours, no_change = map(np.array, zip(*accuracy_curve, strict=True))
         right = np.diff(rows * ours, prepend=0.0) / np.diff(rows, prepend=0)
         ax.plot(rows, right, lw=0.8, color="#56B4E9", label="tree, latest rows")
         ax.plot(rows, ours, color="#0072B2", label="tree, all rows so far")

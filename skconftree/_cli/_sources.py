@@ -161,7 +161,8 @@ class FilesStream:
             if missing:
                 raise UserError(
                     f"{self._files[self._index]} has no column "
-                    f"{listed(sorted(map(repr, missing)))}, unlike {self._files[0]}"
+                    f"{listed(sorted(map(repr, missing)))}, unlike {self._files[0]}; "
+                    "all files must have the same columns"
                 )
             reading_of = dict(zip(self.features, self.readings, strict=True))
             stream.readings = [reading_of.get(name) for name in stream.features]

@@ -192,7 +192,8 @@ class Run:
         self.labels = Labels(texts, options.target)
         if len(self.labels.classes) < 2:
             raise UserError(
-                f"there is only one class: {self.labels.classes.tolist()[0]!r}"
+                f"there is only one class: {self.labels.classes.tolist()[0]!r}; a tree "
+                "needs at least two"
             )
         self.notes = header_notes(self.stream) + excluded_notes(self.stream.excluded)
         self.notes += set_column_types(self.stream, options.nominal, options.numeric)
@@ -260,12 +261,15 @@ class Run:
             position = metadata.get("position")
             self.is_appended = self.options.append or metadata.get("appended", False)
         except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"{path} is damaged: {error!r}") from None
+            raise UserError(f"{path} is corrupt: {error!r}") from None
         self._check_columns(columns)
         for name, now in self._identity().items():
             self._check_same(name, stored[name], now)
         if len(readings) != len(self.stream.features):
-            raise UserError(f"{path} is damaged: {len(readings)} columns are read")
+            raise UserError(
+                f"{path} is corrupt: it has types for {len(readings)} columns, and "
+                f"{self.options.data} has {len(self.stream.features)}"
+            )
         self.stream.readings = readings
         if self.options.classes is not None:
             requested = Labels(self.options.classes, self.options.target)
@@ -521,7 +525,7 @@ def _run_stream(options, progress, scratch=None):
         if not is_live:
             stack.enter_context(stop)
         try:
-            course = _learn(run, stop, reporter)
+            accuracy_curve = _learn(run, stop, reporter)
         except (UserError, ValueError) as error:
             run.save()
             if not run.n_rows:
@@ -538,7 +542,7 @@ def _run_stream(options, progress, scratch=None):
     record = run.evaluator.report()
     if options.plot is not None:
         rows = [row for row, _ in run.drifts]
-        draw_accuracy(options.plot, course, options.data, rows)
+        draw_accuracy(options.plot, accuracy_curve, options.data, rows)
     if options.report is not None and record.n_rows:
         tree, names = run.tree_with_dates(), _names(run)
         monitors_drift = run.tree.drift is not None
@@ -548,7 +552,7 @@ def _run_stream(options, progress, scratch=None):
             "about": "; ".join(_about(run, record, name)),
             "record": record,
             "classes": run.class_figures(),
-            "course": course,
+            "accuracy_curve": accuracy_curve,
             "drifts": run.drifts if monitors_drift else None,
             "remarks": _remarks(run, record),
             "notes": [*run.notes, *_later_notes(run, run.stream)],
@@ -556,7 +560,7 @@ def _run_stream(options, progress, scratch=None):
         }
         write_stream_report(run.options.report, tree, names, content)
     if options.json is not None:  # last, because it may be printed
-        _write_json(run, record, course)
+        _write_json(run, record, accuracy_curve)
     if options.json != STANDARD:
         if record.n_rows:
             text = tree_lines(
@@ -578,8 +582,8 @@ def _run_stream(options, progress, scratch=None):
 
 def _learn(run, stop, reporter):
     every = run.options.checkpoint_every
-    course = []  # number of rows, accuracy of the tree and of the previous label
-    records_course = any((run.options.plot, run.options.json, run.options.report))
+    accuracy_curve = []  # rows, accuracy of the tree and of the previous label
+    records_curve = any((run.options.plot, run.options.json, run.options.report))
     for piece in run.stream.pieces(run.options.chunk_size):
         n_before, known = run.n_rows, set(run.unparseable)
         run.learn(piece)
@@ -590,16 +594,22 @@ def _learn(run, stop, reporter):
                 reporter.progress.note(
                     f"row {run.n_read:,} saved in {run.options.output}"
                 )
-        if records_course:
+        if records_curve:
             record = run.evaluator.report()
-            course.append((run.n_rows, record.accuracy, record.no_change_accuracy))
+            accuracy_curve.append(
+                (run.n_rows, record.accuracy, record.no_change_accuracy)
+            )
         reporter.report_progress()
         # a pipe ends by itself, after the rows that have arrived
         if stop.signal is not None and not getattr(run.options, "source", None):
             break
     # A long stream has more pieces than a figure has points.
-    step = -(-len(course) // MAX_POINTS) or 1
-    return course[step - 1 :: step] if len(course) > MAX_POINTS else course
+    step = -(-len(accuracy_curve) // MAX_POINTS) or 1
+    return (
+        accuracy_curve[step - 1 :: step]
+        if len(accuracy_curve) > MAX_POINTS
+        else accuracy_curve
+    )
 
 
 def _first_unparseable(run, piece, known):
@@ -704,17 +714,17 @@ def _drifts_line(run):
     """Return a sentence about the number, rows and nodes of drifts."""
     drifts = run.drifts
     if not drifts:
-        return "No drift was found."
+        return "No drift was detected."
     shown = ", ".join(
         f"{row:,} ({f'below node {node}' if node else 'the whole tree'})"
         for row, node in drifts[:MAX_DRIFTS]
     )
     more = ", ..." if len(drifts) > MAX_DRIFTS else ""
     subject = "1 drift was" if len(drifts) == 1 else f"{len(drifts)} drifts were"
-    return f"{subject} found, after row {shown}{more}."
+    return f"{subject} detected, after row {shown}{more}."
 
 
-def _write_json(run, record, course):
+def _write_json(run, record, accuracy_curve):
     figures = dataclasses.asdict(record)
     report = {
         "version": __version__,
@@ -733,7 +743,7 @@ def _write_json(run, record, course):
         ),
         "resumed_at": run.resumed_at,
         "drifts": [{"row": row, "node": node} for row, node in run.drifts],
-        "course": [list(map(as_json, point)) for point in course],
+        "accuracy_curve": [list(map(as_json, point)) for point in accuracy_curve],
         "figures": {
             name: as_json(value)
             for name, value in figures.items()

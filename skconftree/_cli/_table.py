@@ -177,7 +177,7 @@ def model_columns(path):
             raise ValueError(like)
         return Model(tree, features, readings, metadata["target"], like)
     except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path} is damaged: {error!r}") from None
+        raise UserError(f"{path} is corrupt: {error!r}") from None
 
 
 class ModelColumns:

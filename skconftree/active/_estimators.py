@@ -36,7 +36,7 @@ def tags_of_wrapper(tags, estimator):
 
 def serves(strategy, estimator):
     """Whether a classifier, fitted or not, has the capabilities a strategy needs."""
-    return not _lacks(needs_of(strategy), estimator)
+    return not _unmet_needs(needs_of(strategy), estimator)
 
 
 def needs_of(strategy):
@@ -44,9 +44,9 @@ def needs_of(strategy):
     return getattr(strategy, "needs", ())
 
 
-def _lacks(needs, estimator):
+def _unmet_needs(needs, estimator):
     final, _ = final_step(estimator)
-    lacks = []
+    unmet = []
     for need in needs:
         if need == "leaves":
             is_met = has_leaves(estimator)
@@ -57,8 +57,8 @@ def _lacks(needs, estimator):
         else:
             is_met = hasattr(estimator, need)
         if not is_met:
-            lacks.append(need)
-    return lacks
+            unmet.append(need)
+    return unmet
 
 
 def has_leaves(estimator):
@@ -95,12 +95,12 @@ def check_capabilities(strategy, estimator, others):
 
     The message suggests those of the strategies `others`, by name, that can be used.
     """
-    lacks = _lacks(needs_of(strategy), estimator)
-    if lacks:
+    unmet = _unmet_needs(needs_of(strategy), estimator)
+    if unmet:
         alternatives = [name for name in others if serves(others[name], estimator)]
         raise ValueError(
             f"{type(strategy).__name__} needs "
-            f"{' and '.join(NEED_DESCRIPTIONS.get(need, need) for need in lacks)}, "
+            f"{' and '.join(NEED_DESCRIPTIONS.get(need, need) for need in unmet)}, "
             f"which {type(final_step(estimator)[0]).__name__} does not have. Use one "
             f"of {alternatives}, or another classifier."
         )

@@ -50,7 +50,7 @@ class JournalError(ValueError):
     ...         LabelingSession.resume(file.name, [[1.0], [2.0]])
     ...     except JournalError as error:
     ...         print(str(error).replace(file.name, "PATH"))
-    PATH is not a journal of labels, or it is empty.
+    PATH is not a journal of labels, or it is empty. Pass a file that ...
     """
 
 
@@ -112,7 +112,11 @@ class Journal:
         with open(self._file, "rb", closefd=False) as file:
             content = file.read()
         if content and not content.startswith(START[: len(content)]):
-            raise JournalError(f"{self.path} is not a journal of labels.")
+            first = content[:60].partition(b"\n")[0]
+            raise JournalError(
+                f"{self.path} is not a journal of labels: it starts with {first!r}. "
+                "Pass a file that LabelingSession or `skconftree label` wrote."
+            )
         *complete, partial = content.split(b"\n")
         records, last = [], len(complete) - 1
         for index, line in enumerate(complete):
@@ -188,7 +192,8 @@ def read_head(path):
         line = file.readline()
     if not line.endswith(b"\n") or not line.startswith(START):
         raise JournalError(
-            f"{os.fspath(path)} is not a journal of labels, or it is empty."
+            f"{os.fspath(path)} is not a journal of labels, or it is empty. Pass a "
+            "file that LabelingSession or `skconftree label` wrote."
         )
     return _record(line)
 
@@ -219,14 +224,14 @@ def _is_name(value):
 FIELDS = {
     "row": (is_count, "a row of the pool, an integer of 0 or more"),
     "label": (is_label, "a string, a boolean or a finite number"),
-    "guess": (is_label, "a string, a boolean or a finite number"),
+    "prediction": (is_label, "a string, a boolean or a finite number"),
     "by": (_is_name, "a name"),
     "at": (_is_name, "a time"),
     "batch": (
         lambda value: value is None or (is_count(value) and value > 0),
         "the number of a query, an integer of 1 or more",
     ),
-    "left": (is_count, "an integer of 0 or more"),
+    "n_remaining": (is_count, "an integer of 0 or more"),
     "again": (lambda value: type(value) is bool, "true or false"),
     "skip": (lambda value: value is True, "true"),
     "undo": (is_count, "the number of a line"),
@@ -242,8 +247,8 @@ class Entry(NamedTuple):
     by: str | None = None
     at: str | None = None
     batch: int | None = None  # number of the query; None: second opinion, relabeling
-    left: int = 0  # number of rows of the batch that follow
-    guess: object = NO_LABEL  # prediction, if the row was drawn for an audit
+    n_remaining: int = 0  # number of rows of the batch that follow
+    prediction: object = NO_LABEL  # if the row was drawn for an audit
     again: bool = False  # whether a second opinion on a labeled row was queried
 
     @property

@@ -105,7 +105,9 @@ cdef class Bound(Kernel):
                 f"2. Got {children.shape}."
             )
         if not (np.all(np.isfinite(children)) and np.all(children >= 0)):
-            raise ValueError("children_counts must be finite and not negative.")
+            raise ValueError(
+                f"children_counts must be finite and not negative. Got {children}."
+            )
         cdef const float64_t[:, ::1] counts = children
         cdef const float64_t[::1] node = children.sum(axis=0)
         n_children = children.sum(axis=1)
@@ -126,7 +128,10 @@ cdef class Bound(Kernel):
         cdef intp_t z
         stats = stats_from_counts(node, n_children.sum(), weights.sum(), is_integral(children))
         if not stats.n > 0 or not stats.pool > 0:
-            raise ValueError("children_counts and pool must have positive sums.")
+            raise ValueError(
+                "children_counts and pool must have positive sums. Got "
+                f"{stats.n:g} and {stats.pool:g}."
+            )
         if n_fresh is not None:
             stats.n_fresh = n_fresh
         if time is not None:

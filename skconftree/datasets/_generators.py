@@ -407,7 +407,8 @@ def grid_concept_risk(
     if sides[0] * sides[1] > MAX_POINTS:
         raise ValueError(
             f"depth={depth} and resolution={resolution} need "
-            f"{sides[0] * sides[1]} points, more than {MAX_POINTS}."
+            f"{sides[0] * sides[1]} points, more than {MAX_POINTS}. "
+            "Pass smaller values."
         )
     axes = [(np.arange(side) + 0.5) / side for side in sides]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -93,8 +93,8 @@ class DDM(BaseDetector):
     because the stored rate increases along with it. It is unreliable for models with few
     errors: after 30 correct predictions, `p_min` and `s_min` are 0, and the first error
     is a drift. In 10,000 rows with 1% errors and no change, it reports six or seven
-    drifts on average; with ``min_errors=10`` one in three runs, with hardly any delay of
-    real drifts.
+    drifts on average. With ``min_errors=10`` it reports one drift in three such runs, and
+    detects real drifts almost as early.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class FixedPredictions(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Return the fixed class probabilities."""
         if self.proba is None:
-            raise AttributeError("There are no probabilities.")
+            raise AttributeError("The evaluated model has no predict_proba.")
         return self.proba
 
 

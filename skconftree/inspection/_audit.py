@@ -710,7 +710,7 @@ class SplitAudit:
                 label = f"{label[: max(n_left, 12) - 3]}..."
             lines.append(f"{lead}{label}: {verdict}")
         if n > MAX_LINES:
-            lines.append(f"and {n - MAX_LINES:,} splits more, see to_frame()")
+            lines.append(f"and {n - MAX_LINES:,} more splits, see to_frame()")
         lines += [
             "",
             "not confirmed: these rows are compatible with two branches of the same "

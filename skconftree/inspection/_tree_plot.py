@@ -384,7 +384,7 @@ class PlotPicture(Picture):
             for label in shown
         ]
         if n_more:
-            handles.append(Patch(alpha=0.0, label=f"and {n_more} classes more"))
+            handles.append(Patch(alpha=0.0, label=f"and {n_more} more classes"))
         box = self.ax.get_window_extent()
         columns = int(box.width / self.figure.dpi // (1.3 * self.enlarged))
         columns = max(min(columns, len(handles)), 1)

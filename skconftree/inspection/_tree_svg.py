@@ -150,7 +150,7 @@ class SvgPicture(Picture):
             self._write(x + 15, y, name, SMALL, anchor="start")
             x += wide + 8
         if n_more:
-            self._write(x, y, f"and {n_more} classes more", SMALL, anchor="start")
+            self._write(x, y, f"and {n_more} more classes", SMALL, anchor="start")
         for line in lines:
             for part in wrapped(line, SMALL, self.width - 2 * MARGIN - 8, 3):
                 y += LINE + 1

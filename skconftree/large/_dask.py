@@ -17,9 +17,9 @@ from . import _steps
 from ._engine import LocalEngine, in_order, in_table, n_rows_of, sample_of_parts
 from ._progress import Reporter
 
-JOINED = 8  # number of results that one task adds up
-GROWING = 2  # number of subtrees that grow at the same time per thread of a worker
-PATIENCE = 1.0  # seconds between two checks of whether the cluster still exists
+RESULTS_PER_SUM = 8  # number of results that one task adds up
+SUBTREES_PER_THREAD = 2  # that grow at the same time, per thread of a worker
+CHECK_SECONDS = 1.0  # seconds between two checks of whether the cluster still exists
 # Maximal time without any worker; lost workers may be replaced meanwhile.
 MAX_SECONDS_WITHOUT_WORKERS = 300.0
 
@@ -53,7 +53,7 @@ class DaskEngine:
         self._known = self._row_indices
         if not self._consecutive:
             self._known = [[None] * len(rows) for rows in self._row_indices]
-        self._slots = Semaphore(GROWING * sum(client.nthreads().values()))
+        self._slots = Semaphore(SUBTREES_PER_THREAD * sum(client.nthreads().values()))
 
     def with_team(self, thread_team):
         """Return self: workers do not use the thread pool of this process."""
@@ -80,10 +80,12 @@ class DaskEngine:
             self._submit(worker, function, result)
             for worker, result in zip(self._workers, results, strict=True)
         ]
-        while len(extracted) > JOINED:
+        while len(extracted) > RESULTS_PER_SUM:
             extracted = [
-                self._client.submit(_add, extracted[i : i + JOINED], pure=False)
-                for i in range(0, len(extracted), JOINED)
+                self._client.submit(
+                    _add, extracted[i : i + RESULTS_PER_SUM], pure=False
+                )
+                for i in range(0, len(extracted), RESULTS_PER_SUM)
             ]
         return _add(self._client.gather(extracted))
 
@@ -159,23 +161,23 @@ class DaskEngine:
 
     def _wait_for_memory(self):
         # The subtrees of a cluster that is lost never end.
-        alone_since = None
-        while not self._slots.acquire(timeout=PATIENCE):
+        no_worker_since = None
+        while not self._slots.acquire(timeout=CHECK_SECONDS):
             if self._client.status in ("closing", "closed"):
                 raise RuntimeError(
                     "The connection to the Dask cluster was lost while trees were "
                     "grown. Connect to a cluster and call large.fit again."
                 )
             if self._client.nthreads():
-                alone_since = None
+                no_worker_since = None
                 continue
             now = time.monotonic()
-            alone_since = now if alone_since is None else alone_since
-            if now - alone_since > MAX_SECONDS_WITHOUT_WORKERS:
+            no_worker_since = now if no_worker_since is None else no_worker_since
+            if now - no_worker_since > MAX_SECONDS_WITHOUT_WORKERS:
                 raise RuntimeError(
-                    f"The Dask cluster has had no worker for {now - alone_since:.0f} "
-                    "seconds while trees were grown. Add workers and call large.fit "
-                    "again."
+                    "The Dask cluster has had no worker for "
+                    f"{now - no_worker_since:.0f} seconds while trees were grown. Add "
+                    "workers and call large.fit again."
                 )
 
     def _release_slot(self, grown):
@@ -241,7 +243,7 @@ def _add(results):
     return total, None if weights[0] is None else np.sum(weights, axis=0)
 
 
-AT_ONCE = 4  # number of parts per thread of the cluster that are computed at once
+PARTS_PER_THREAD = 4  # that are computed at the same time, per thread of the cluster
 
 
 class DaskParts:
@@ -299,7 +301,7 @@ class DaskParts:
         import dask
 
         calls = self._calls(function, columns, by_row)
-        at_once = AT_ONCE * _n_threads()
+        at_once = PARTS_PER_THREAD * _n_threads()
         self.reporter.begin_pass()
         for first in range(0, len(calls), at_once):
             yield from dask.compute(*calls[first : first + at_once])
@@ -310,13 +312,13 @@ class DaskParts:
         import dask
 
         calls = self._calls(partial(_counted, task), columns, by_row)
-        joined = dask.delayed(partial(_joined, task), traverse=False)
+        add_up = dask.delayed(partial(_sum_results, task), traverse=False)
 
         def sum_of(totals):
             while len(totals) > 1:
                 totals = [
-                    joined(*totals[first : first + JOINED])
-                    for first in range(0, len(totals), JOINED)
+                    add_up(*totals[first : first + RESULTS_PER_SUM])
+                    for first in range(0, len(totals), RESULTS_PER_SUM)
                 ]
             return totals[0]
 
@@ -326,13 +328,17 @@ class DaskParts:
             return sum_of(calls).compute()
         # Two batches of tasks are submitted at a time: with all tasks at once, the
         # results of all parts would be in memory before they are added up.
-        at_once, total, begun = JOINED * _n_threads(), task.start(), deque()
+        at_once, total, submitted = (
+            RESULTS_PER_SUM * _n_threads(),
+            task.start(),
+            deque(),
+        )
         for begin in range(0, len(calls), at_once):
-            begun.append(client.compute(sum_of(calls[begin : begin + at_once])))
+            submitted.append(client.compute(sum_of(calls[begin : begin + at_once])))
             self._report(begin - at_once, begin)
-            if len(begun) > 1:
-                task.join(total, begun.popleft().result())
-        task.join(total, begun.popleft().result())
+            if len(submitted) > 1:
+                task.join(total, submitted.popleft().result())
+        task.join(total, submitted.popleft().result())
         return task.result(total)
 
     def engine(self, task, columns, positions, *by_row):
@@ -418,7 +424,7 @@ def _counted(task, frame, *rows):
     return task.result(counts)
 
 
-def _joined(task, *result):
+def _sum_results(task, *result):
     # Add up counts of a task.
     total = task.start()
     for partial_result in result:
@@ -575,7 +581,8 @@ def _take_block(name, kind, columns, block, block_index):
     if not isinstance(block, np.ndarray):
         raise TypeError(
             f"{name} must have blocks that are NumPy arrays, got "
-            f"{type(block).__name__} in block {block_index}."
+            f"{type(block).__name__} in block {block_index}. Use "
+            "map_blocks(np.asarray)."
         )
     if block.dtype.kind != kind:
         raise ValueError(

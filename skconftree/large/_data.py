@@ -94,36 +94,36 @@ class SampleNodes:
         if distinct is not None and (distinct == np.minimum(counts, 1)).all():
             distinct = None  # each row counts once
         is_part = self.n_rows < engine.n_rows
-        # `whole` are the counts of the root, by level of the parts
-        self._sampled, members, whole, weight = engine.begin(
+        # counts of the root, by level of the parts
+        self._sampled, members, root_counts, weight = engine.begin(
             counts if is_part or self.repeated else None, self.repeated, distinct
         )
         self._members = {0: members}
         self._weights = {0: weight}
         self._present = self._n_levels = self._grow_below = None
         if is_part:
-            self._omit_absent_levels(heads, whole)
+            self._omit_absent_levels(heads, root_counts)
         else:
             self.heads = heads
-        self._counts = {0: self._of_sample(whole)}
+        self._counts = {0: self._of_sample(root_counts)}
 
-    def _omit_absent_levels(self, heads, whole):
+    def _omit_absent_levels(self, heads, root_counts):
         # Remove levels that do not occur in the sample.
         self._present, self.heads, start = [], [], 0
         for head in heads:
-            here = whole[start : start + head.n_levels].any(axis=1)
+            occurs = root_counts[start : start + head.n_levels].any(axis=1)
             start += head.n_levels
             if head.levels is None:
-                here[:] = True
-            self._present.append(np.flatnonzero(here))
+                occurs[:] = True
+            self._present.append(np.flatnonzero(occurs))
             if head.levels is not None:
                 head = CodedColumn(
                     head.codes,
-                    int(here.sum()),
-                    head.levels[here],
+                    int(occurs.sum()),
+                    head.levels[occurs],
                     # the smallest value of each bin
-                    None if head.floors is None else head.floors[here],
-                    bool(head.has_missing and here[-1]),
+                    None if head.floors is None else head.floors[occurs],
+                    bool(head.has_missing and occurs[-1]),
                 )
             self.heads.append(head)
         starts = np.cumsum([0] + [head.n_levels for head in heads[:-1]])
@@ -140,16 +140,16 @@ class SampleNodes:
         # Convert outcomes by level of the sample to outcomes by level of the parts.
         if self._present is None:
             return outcomes
-        of_parts = np.zeros(self._n_levels[feature], np.uint16)
-        of_parts[self._present[feature]] = outcomes
-        return of_parts
+        part_outcomes = np.zeros(self._n_levels[feature], np.uint16)
+        part_outcomes[self._present[feature]] = outcomes
+        return part_outcomes
 
     def limits(self):
         """Return the smallest and largest value of each column."""
         results, start = [], 0
         for head in self.heads:
-            here = self._counts[0][start : start + head.n_levels].any(axis=1)
-            codes = np.flatnonzero(here).astype(np.uint16)
+            occurs = self._counts[0][start : start + head.n_levels].any(axis=1)
+            codes = np.flatnonzero(occurs).astype(np.uint16)
             results.append(head._replace(codes=codes).limits(None))
             start += head.n_levels
         return np.array(results)
@@ -169,7 +169,7 @@ class SampleNodes:
         if weights is None:
             weights = [None] * len(members)
         members, counts, weights = iter(members), iter(counts), iter(weights)
-        self._reporter.add_level(sum(len(one.children) for one in divisions))
+        self._reporter.add_level(sum(len(division.children) for division in divisions))
         for division in divisions:
             for child in division.children:
                 self._members[child.id] = next(members)
@@ -242,9 +242,9 @@ class SampleNodes:
         return self._engine.grown(growing)
 
     def drop(self, node):
-        """Forget a node that is no longer used."""
-        for known in (self._members, self._counts, self._weights):
-            known.pop(node, None)
+        """Remove a node that is no longer used."""
+        for stored in (self._members, self._counts, self._weights):
+            stored.pop(node, None)
 
 
 MAX_GATHERED = 200_000  # rows of a node whose subtree is grown in one process
@@ -296,8 +296,8 @@ class PartedData:
         except MemoryError as error:
             raise MemoryError(self._memory_message()) from error
         return [
-            head._replace(codes=of_column)
-            for head, of_column in zip(self._heads, codes, strict=True)
+            head._replace(codes=column_codes)
+            for head, column_codes in zip(self._heads, codes, strict=True)
         ]
 
     def _memory_message(self):

@@ -355,9 +355,9 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         n_distinct = particles.n_distinct()[moved].min()
         if n_distinct * MIN_DISTINCT_DIVISOR < particles.n_particles:
             warn(
-                f"Only {n_distinct} of the {particles.n_particles} planes of this "
-                f"{type(self).__name__} are distinct: few planes are likely given the "
-                "rows. Increase n_particles, use a prior of another scale, or pass "
+                f"Only {n_distinct} of the {particles.n_particles} particles of this "
+                f"{type(self).__name__} are distinct: few hyperplanes are likely given "
+                "the rows. Increase n_particles, use a prior of another scale, or pass "
                 "smaller sample weights."
             )
 

@@ -116,8 +116,8 @@ def _separates_rows(codes, weight):
     # Whether more than half of the rows have a unique category.
     weight = np.ones(len(codes)) if weight is None else weight
     rows, weights = np.bincount(codes), np.bincount(codes, weight)
-    alone = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 means two rows
-    return 2 * alone > weight.sum()
+    unique = weights[(rows == 1) & (weights <= 1.0)].sum()  # weight 2 means two rows
+    return 2 * unique > weight.sum()
 
 
 def sort_categories(values, name):
@@ -206,7 +206,7 @@ class Dictionary:
         if self.kind is not None and self.kind != kind:
             raise ValueError(
                 f"Column {name} had {self.kind} when its categories were learned, and "
-                f"has {kind} now."
+                f"has {kind} now. Convert it to the same type."
             )
         return kind
 

@@ -341,10 +341,10 @@ def _check_frequencies(weight, weight_seen):
         warn_once_per_ensemble(
             "hardly frequencies",
             f"The sample weights sum to {total:g} over {len(positive)} rows. They are "
-            "interpreted as frequencies, and so few observations support no split. If "
-            "only the ratios of the weights matter (AdaBoost, importance weights), use "
-            "fit with sample_weight_kind='relative', or with 'auto' for weights that "
-            "are not all integers.",
+            "interpreted as frequencies, and so few observations cannot support a "
+            "split. If only the ratios of the weights matter (AdaBoost, importance "
+            "weights), use fit with sample_weight_kind='relative', or with 'auto' for "
+            "weights that are not all integers.",
         )
 
 

@@ -44,7 +44,8 @@ def _check_indices(X):
         or (len(indices) and (indices.min() < 0 or indices.max() >= n_minor))
     ):
         raise ValueError(
-            f"Sparse X of shape {X.shape} is corrupt: its indices or indptr do not fit."
+            f"Sparse X of shape {X.shape} is corrupt: its indices or indptr are not "
+            "valid. Create it again, for example from its dense form."
         )
 
 

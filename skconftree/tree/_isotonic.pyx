@@ -13,8 +13,8 @@ def bounds_of_nodes(
     """Lower and upper bounds of the probability of the second class in each node.
 
     A split with a `sign` sets a bound halfway between the values of its two children,
-    within the bounds of its node. This repeats those of growth, unless a pruning has
-    moved rows.
+    within the bounds of its node. Growth computes the same bounds, which differ only if
+    pruning has moved rows.
     """
     cdef intp_t node, above, left
     cdef float64_t middle
@@ -36,14 +36,17 @@ def bounds_of_nodes(
     return bounds
 
 
-# A group of values that has not been divided gets its mean unless a part of it that is closed
-# upward is worth separating: among these parts, the one with the largest sum of
-# weight * (target - mean) is a minimum cut. Values above the mean are sources of a flow, those
-# below it are sinks, and each pair is an edge without a limit. The part is what can be reached
-# from the sources that are not exhausted by a maximum flow (Luss, Rosset and Shahar 2012).
-# The flow is found by blocking flows on shortest paths (Dinic).
+# The isotonic recursive partitioning of Luss, Rosset and Shahar (2012). A group of values is
+# divided into a lower and an upper group, until all values of a group should be its mean.
+# An upper group may be any set that contains, with each value, all values of the group that
+# must not be smaller. Among these sets, the one with the largest sum of the excesses
+# weight * (target - mean) is selected. It is found as a minimum cut: values of positive excess
+# are sources of a flow, values of negative excess are sinks, and each pair is an edge of
+# infinite capacity from its lower to its upper value. After a maximum flow, the upper group
+# consists of the values that can be reached from sources with remaining excess. The maximum
+# flow is computed by Dinic's algorithm: blocking flows along shortest paths.
 
-cdef float64_t TOLERANCE = 1e-12    # of the excess that is left, relative to its sum
+cdef float64_t TOLERANCE = 1e-12    # of the remaining excess, relative to the positive sum
 
 
 def isotonic_regression(target, weight, first, second):
@@ -60,18 +63,19 @@ cdef class _Regression:
     cdef const float64_t[::1] target
     cdef const float64_t[::1] weight
     cdef intp_t[:, ::1] ends        # [2, n_pairs] the lower and the upper value of each pair
-    cdef intp_t[:, ::1] start       # [2, n + 1] of the pairs of each value, as lower and upper
-    cdef intp_t[:, ::1] pairs       # [2, n_pairs]
-    cdef intp_t[::1] members        # [n] the values, group by group
+    cdef intp_t[:, ::1] start       # [2, n + 1] in `pairs`, of the pairs in which each value is
+                                    # the lower one, and in which it is the upper one
+    cdef intp_t[:, ::1] pairs       # [2, n_pairs] indices of pairs, sorted by that value
+    cdef intp_t[::1] members        # [n] indices of the values, group by group
     cdef intp_t[::1] group          # [n] of each value
     cdef intp_t[::1] level          # [n] length of the shortest path to it, -1 = none
     cdef intp_t[::1] arc            # [n] the next edge to try
     cdef intp_t[::1] queue          # [n + 1] values of a search or of a path
-    cdef intp_t[::1] via            # [n + 1] the pair by which a path goes on; ~pair: against it
-    cdef float64_t[::1] excess      # [n] of a source; negative: of a sink
+    cdef intp_t[::1] via            # [n + 1] pair of each edge of a path; ~pair: reverse edge
+    cdef float64_t[::1] excess      # [n] remaining; negative at a sink
     cdef float64_t[::1] flow        # [n_pairs]
     cdef readonly float64_t[::1] value
-    cdef float64_t least            # excess that counts
+    cdef float64_t min_excess       # a smaller excess of a source is ignored
 
     def __init__(self, target, weight, first, second):
         n, m = len(target), len(first)
@@ -106,7 +110,7 @@ cdef class _Regression:
                     self.group[self.members[i]] = n_groups
                 n_groups += 1
                 stack += [(begin, middle), (middle, end)]
-        while changed:      # by rounding
+        while changed:      # rounding errors may have changed the order
             changed = False
             for i in range(self.ends.shape[1]):
                 if self.value[self.ends[0, i]] > self.value[self.ends[1, i]]:
@@ -125,8 +129,8 @@ cdef class _Regression:
         return True
 
     cdef intp_t _divide(self, intp_t begin, intp_t end) noexcept nogil:
-        # Move the part that is worth separating to the end of the group; return where it
-        # begins. If there is none, set the values to the mean, and return `end`.
+        # Move the upper group to the end of the range; return where it begins. If the
+        # group is not divided, set its values to the mean and return `end`.
         cdef float64_t total = 0.0, mean = 0.0
         cdef intp_t i, k, node, middle = end
         for i in range(begin, end):
@@ -141,7 +145,7 @@ cdef class _Regression:
             total += max(self.excess[node], 0.0)
             for k in range(self.start[0, node], self.start[0, node + 1]):
                 self.flow[self.pairs[0, k]] = 0.0
-        self.least = TOLERANCE * total
+        self.min_excess = TOLERANCE * total
         while self._find_levels(begin, end):
             self._push(begin, end)
         i = begin
@@ -153,7 +157,7 @@ cdef class _Regression:
                 self.members[middle] = node
             else:
                 i += 1
-        if middle == begin:     # by rounding
+        if middle == begin:     # a rounding error
             middle = end
         if middle == end:
             for i in range(begin, end):
@@ -179,14 +183,14 @@ cdef class _Regression:
         return other if self.group[other] == self.group[node] else -1
 
     cdef bint _find_levels(self, intp_t begin, intp_t end) noexcept nogil:
-        # Breadth-first search from the sources; whether it reaches a sink.
+        # Breadth-first search from the sources. Returns whether it reaches a sink.
         cdef intp_t size = 0, head = 0, arc, i, node, other, pair
         cdef bint found = False
         for i in range(begin, end):
             node = self.members[i]
             self.level[node] = -1
             self.arc[node] = 0
-            if self.excess[node] > self.least:
+            if self.excess[node] > self.min_excess:
                 self.level[node] = 0
                 self.queue[size] = node
                 size += 1
@@ -207,12 +211,12 @@ cdef class _Regression:
         return found
 
     cdef void _push(self, intp_t begin, intp_t end) noexcept nogil:
-        # A blocking flow: along shortest paths, from each source until it is exhausted.
+        # Add a blocking flow: push the excess of each source along shortest paths.
         cdef intp_t i, k, node, other, pair, source, length
         cdef float64_t amount
         for i in range(begin, end):
             source = self.members[i]
-            if not self.excess[source] > self.least:
+            if not self.excess[source] > self.min_excess:
                 continue
             length = 0
             self.queue[0] = source
@@ -230,7 +234,7 @@ cdef class _Regression:
                             self.flow[self.via[k]] += amount
                     self.excess[source] -= amount
                     self.excess[node] += amount
-                    if not self.excess[source] > self.least:
+                    if not self.excess[source] > self.min_excess:
                         break
                     length = 0
                     continue

@@ -118,17 +118,17 @@ def make_isotonic(tree, signs):
         n_rows = tree.counts.sum(axis=1)
         target = shrunk(target, n_rows, tree.parent, tree.depth, tree.shrinkage)
     target, weight = target[nodes, 1], tree.weighted_n_node_samples[nodes]
-    relative = np.where(is_leaf & (weight > 0.0), weight, UNKNOWN_WEIGHT)
-    value = isotonic_regression(target, relative, *pairs)
+    positive_weight = np.where(is_leaf & (weight > 0.0), weight, UNKNOWN_WEIGHT)
+    value = isotonic_regression(target, positive_weight, *pairs)
 
     def loss(value):
         terms = xlogy(target, value) + xlogy(1.0 - target, 1.0 - value)
         return -(weight * terms)[is_leaf].sum()
 
     if loss(value) <= loss(clipped):
-        of_all = tree.proba[:, 1].copy()
-        of_all[nodes] = value
-        _set(tree, of_all)
+        node_values = tree.proba[:, 1].copy()
+        node_values[nodes] = value
+        _set(tree, node_values)
 
 
 def _comparable(tree, signs, nodes):

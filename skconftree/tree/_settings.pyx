@@ -116,7 +116,7 @@ def read_settings(values):
 
     A setting that was added later gets its default.
     """
-    return GrowthSettings(**merge_defaults(values, DEFAULTS, "The state of a growth"))
+    return GrowthSettings(**merge_defaults(values, DEFAULTS, "The state of these growth settings"))
 
 
 cdef _raise_invalid(str name, value, str expected):

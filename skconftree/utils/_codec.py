@@ -81,7 +81,9 @@ def to_json(value, arrays=None, *, names=False):
         named = value if hasattr(value, "__qualname__") else kind
         written = {"name": f"{getattr(named, '__module__', '')}.{named.__qualname__}"}
     if written is None:
-        raise TypeError(f"{value!r} cannot be written without a pickle.")
+        raise TypeError(
+            f"{value!r} cannot be stored as plain values. Save the model with pickle."
+        )
     return written
 
 
@@ -138,14 +140,14 @@ def _array(arrays, index):
 def _bytes(arrays, index):
     array = _array(arrays, index)
     if array.dtype != np.uint8 or array.ndim != 1:
-        raise ValueError("an array is not of bytes")
+        raise ValueError("an array does not contain bytes")
     return array.tobytes()
 
 
 def _scalar(arrays, index):
     array = _array(arrays, index)
     if array.ndim:
-        raise ValueError("an array is not of one number")
+        raise ValueError("an array must contain one number")
     return array[()]
 
 
@@ -304,7 +306,9 @@ class StateError(ValueError):
 def corrupt_state(owner, part=None):
     """Return an error for a state that would let compiled code leave its arrays."""
     named = "" if part is None else f": {part}"
-    return StateError(f"The state of this {owner} is damaged{named}.")
+    return StateError(
+        f"The state of this {owner} is corrupt{named}. Load another copy, or fit again."
+    )
 
 
 def restore(kind, state, owner):
@@ -327,15 +331,15 @@ def check_state_parts(estimator, valid_parts):
     for name, is_valid in valid_parts.items():
         if not is_valid:
             raise StateError(
-                f"The state of this {type(estimator).__name__} is damaged, or was "
-                f"written by another release: {name!r} does not fit."
+                f"The state of this {type(estimator).__name__} is corrupt, or was "
+                f"written by another release: {name!r} is not valid. Fit it again."
             )
 
 
 def merge_defaults(values, defaults, what):
     """Return settings of a state with defaults; StateError if a name is unknown."""
     if not isinstance(values, dict):
-        raise StateError(f"{what} is damaged: it must be a dict. Got {values!r}.")
+        raise StateError(f"{what} is corrupt: it must be a dict. Got {values!r}.")
     unknown = sorted(map(str, values.keys() - defaults.keys()))
     if unknown:
         raise StateError(
@@ -345,7 +349,7 @@ def merge_defaults(values, defaults, what):
     values = defaults | values
     for name, value in values.items():
         if value is NO_DEFAULT:
-            raise StateError(f"{what} is damaged: it has no {name!r}.")
+            raise StateError(f"{what} is corrupt: it has no {name!r}.")
     return values
 
 
@@ -358,7 +362,7 @@ def without_version(state, defaults, what):
     """Return attributes of a state with defaults; StateError if a name is unknown."""
     if not isinstance(state, dict):
         raise StateError(
-            f"The state of this {what} is damaged: it must be a dict. Got {state!r}."
+            f"The state of this {what} is corrupt: it must be a dict. Got {state!r}."
         )
     attributes = {name: value for name, value in state.items() if name != VERSION}
     writer = state.get(VERSION)

@@ -24,7 +24,7 @@ cdef extern from *:
     const bint MAY_FAIL "SKCONFTREE_MAY_FAIL"
 
 # State of the checked build, shared by all owners. Its tests use one thread.
-cdef intp_t period = 0              # every such allocation fails; 0 = none
+cdef intp_t period = 0              # one in `period` allocations fails; 0 = none
 cdef intp_t first_failing = 0       # this allocation and all later ones fail; 0 = none
 cdef intp_t n_taken = 0             # allocations so far
 cdef intp_t n_retained = 0          # arrays that have not been freed

@@ -78,7 +78,7 @@ def find_files(source, endings=PARQUET):
     for name in glob.glob(path, recursive=True):
         is_folder = os.path.isdir(name)
         names += _within(name, os.walk(name), endings) if is_folder else [name]
-    return [DataFile(name) for name in _found(path, names)]
+    return [DataFile(name) for name in _matching_files(path, names)]
 
 
 def _remote_files(source, endings):
@@ -103,7 +103,7 @@ def _remote_files(source, endings):
         raise
     except Exception as error:  # that of a storage
         raise ValueError(f"{source} cannot be opened: {error}") from error
-    return [DataFile(name, filesystem) for name in _found(path, names)]
+    return [DataFile(name, filesystem) for name in _matching_files(path, names)]
 
 
 def _within(folder, walk, endings):
@@ -126,7 +126,7 @@ def _is_data(name):
     return not name.startswith((".", "_")) or (name[0] == "_" and "=" in name)
 
 
-def _found(pattern, names):
+def _matching_files(pattern, names):
     # Sort what a pattern matches; its wildcards do not match hidden files or folders.
     parts = PurePath(pattern).parts
     literal = next(

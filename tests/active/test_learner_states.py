@@ -33,7 +33,7 @@ def test_a_state_that_compiled_code_would_leave_is_refused(state):
     one = stream()
     assert pickle.dumps(pickle.loads(pickle.dumps(one))) == pickle.dumps(one)
     one._state = state
-    with pytest.raises(ValueError, match="damaged, .* '_state' does not fit"):
+    with pytest.raises(ValueError, match="corrupt, .* '_state' is not valid"):
         pickle.loads(pickle.dumps(one))
 
 

@@ -533,8 +533,15 @@ def test_accuracy_over_time(table, tmp_path, capsys):
     told(capsys, *argv, "--plot", picture, "--json", report)
     assert picture.read_text().rstrip().endswith("</svg>")
     found = json.loads(report.read_text())
-    assert [point[0] for point in found["course"]] == [50, 100, 150, 200, 250, 300]
-    assert found["course"][-1][1] == pytest.approx(found["figures"]["accuracy"])
+    assert [point[0] for point in found["accuracy_curve"]] == [
+        50,
+        100,
+        150,
+        200,
+        250,
+        300,
+    ]
+    assert found["accuracy_curve"][-1][1] == pytest.approx(found["figures"]["accuracy"])
 
 
 def test_a_finished_model_says_so(table, tmp_path, capsys):

@@ -225,7 +225,9 @@ def test_a_file_that_is_not_a_journal_is_an_error_with_a_remedy(
     assert label(monkeypatch, "q", *argv) == 1
     told = capsys.readouterr().err
     assert told.endswith(
-        "is not a journal of labels. Use --answers to name another file.\n"
+        "is not a journal of labels: it starts with b'a,b'. Pass a file that "
+        "LabelingSession or `skconftree label` wrote. Use --answers to name another "
+        "file.\n"
     )
     assert other.read_text() == "a,b\n1,2\n"
 

@@ -450,4 +450,4 @@ def test_a_file_of_another_checksum_is_refused(table, folder, capsys):
     with open(model, "wb") as file:
         np.savez(file, **members)
     assert stream(table, model, "--resume") == 1
-    assert "is damaged: its checksum is wrong" in capsys.readouterr().err
+    assert "is corrupt: its checksum is wrong" in capsys.readouterr().err

@@ -42,11 +42,13 @@ def test_drifts_are_reported_and_do_not_depend_on_chunks(tmp_path, capsys, drift
     assert stream(table, *more, drift=drift) == 0
     assert json.loads(figures.read_text())["drifts"] == want
     said = capsys.readouterr().out
-    assert ("1 drift was found" if len(want) == 1 else "drifts were found") in said
+    assert (
+        "1 drift was detected" if len(want) == 1 else "drifts were detected"
+    ) in said
     where = want[0]["node"]
     where = f"below node {where}" if where else "the whole tree"
-    assert f"found, after row {want[0]['row']:,} ({where})" in said
-    assert "<!-- drift found -->" in (tmp_path / "p.svg").read_text()
+    assert f"detected, after row {want[0]['row']:,} ({where})" in said
+    assert "<!-- drift detected -->" in (tmp_path / "p.svg").read_text()
     for n_rows in (700, 3100, 3350, N_ROWS):
         write(table, n_rows)
         more = "--output", str(model), "--resume", "--chunk-size", "300"
@@ -58,6 +60,6 @@ def test_no_drift_is_said(tmp_path, capsys):
     table = tmp_path / "t.csv"
     write(table, 2000)
     assert stream(table) == 0
-    assert "No drift was found." in capsys.readouterr().out
+    assert "No drift was detected." in capsys.readouterr().out
     assert main(["stream", str(table), "--target", "kind", "--classes", "a,b"]) == 0
     assert "drift was" not in capsys.readouterr().out

@@ -69,7 +69,7 @@ def test_what_it_says_is_what_the_evaluator_says(made):
     lead = re.search(r'<p class="lead">(.*?)</p>', made)[1]
     assert f"Accuracy: {100 * record.accuracy:.1f}% of the rows" in lead
     (drift,) = tree.drifts_
-    assert f"1 drift was found, after row {drift.row:,}." in lead
+    assert f"1 drift was detected, after row {drift.row:,}." in lead
     cells = re.findall(r"<td>([^<]*)</td>", made)
     place = cells.index("yes")
     right = np.mean(np.array(told)[y == "yes"] == "yes")
@@ -80,12 +80,12 @@ def test_what_it_says_is_what_the_evaluator_says(made):
         f"{100 * precise:.1f}%",
     ]
     assert f"<td>{drift.row:,}</td><td>the whole tree</td>" in made
-    assert f"drift found after row {drift.row:,}" in made
+    assert f"drift detected after row {drift.row:,}" in made
 
 
 def test_the_course_is_drawn_to_scale():
-    course = [(100, 0.5, 0.6), (200, 0.75, 0.6), (400, 0.75, 0.5)]
-    picture, _, _ = accuracy(course, [150]).partition("<p class")
+    accuracy_curve = [(100, 0.5, 0.6), (200, 0.75, 0.6), (400, 0.75, 0.5)]
+    picture, _, _ = accuracy(accuracy_curve, [150]).partition("<p class")
     root = ET.fromstring(picture)
     lines = {
         one.get("class"): [tuple(map(float, at.split(","))) for at in points.split()]
@@ -120,9 +120,11 @@ def test_sentences_of_none_and_of_many_drifts():
     told = " ".join(stream_headline(run.report(), classes, None, nodes))
     assert "drift" not in told
     assert "0% of yes rows are predicted yes (recall); no row is predicted yes." in told
-    assert "No drifts were found." in stream_headline(run.report(), classes, [], nodes)
+    assert "No drifts were detected." in stream_headline(
+        run.report(), classes, [], nodes
+    )
     many = [(1200, 0), (3000, 4)]
-    want = "2 drifts were found, the last after row 3,000."
+    want = "2 drifts were detected, the last after row 3,000."
     assert want in stream_headline(run.report(), classes, many, nodes)
 
 

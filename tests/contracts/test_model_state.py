@@ -93,7 +93,7 @@ LATER = {  # what may be absent
 def test_parts_of_another_kind(place):
     model, _ = with_categories()
     for value in OTHERS[place]:
-        with pytest.raises(ValueError, match="damaged|release|does not (fit|match)"):
+        with pytest.raises(ValueError, match="corrupt|release|not (fit|match)"):
             with_part(model, place, value)
         assert with_part(model, ("waits",), False).tree_.node_count > 1
 
@@ -104,7 +104,7 @@ def test_parts_that_are_missing(place):
     if place[-1] in LATER:
         with_part(model, place)
     else:
-        with pytest.raises(ValueError, match="is damaged"):
+        with pytest.raises(ValueError, match="is corrupt"):
             with_part(model, place)
     with pytest.raises(ValueError, match="no setting 'age'"):
         with_part(model, (*place[:-1], "age"), 3)
@@ -151,11 +151,11 @@ def test_the_parts_of_other_models():
         (nominal, "schema", growing),
         (nominal, "schema", fitted),
     ):
-        with pytest.raises(ValueError, match="is damaged|of this growing tree"):
+        with pytest.raises(ValueError, match="is corrupt|of this growing tree"):
             with_part(model, (place,), parts_of(other, place))
     for model in (growing, fitted, nominal, unbound):
         for tree in (Tree(3, 3), Tree(1, 2)):  # without a root
-            with pytest.raises(ValueError, match="is damaged"):
+            with pytest.raises(ValueError, match="is corrupt"):
                 with_part(model, ("tree",), write_nodes(tree))
         same = with_part(model, ("tree",), parts_of(model, "tree"))
         assert pickle.dumps(same) == pickle.dumps(model)
@@ -189,7 +189,7 @@ def test_thresholds_of_nominal_columns():
         nodes["feature"][numeric] = 2
         tree = kind(*arguments)
         tree.__setstate__((*state[:place], nodes.tobytes(), *state[place + 1 :]))
-        words = "is damaged" if one is fitted else "recipe of this growing tree"
+        words = "is corrupt" if one is fitted else "arguments of this growing tree"
         with pytest.raises(ValueError, match=words):
             with_part(one, ("tree",), write_nodes(tree))
 

@@ -181,7 +181,7 @@ def test_the_last_bin_of_a_leaf_must_have_no_end(name):
     at, leaves = bytes_of_leaves(state)
     changed = leaves.replace(struct.pack("<f", np.inf), struct.pack("<f", -1e30))
     assert changed != leaves
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="corrupt"):
         make(copy.deepcopy(tree), recipe, (*state[:at], changed, *state[at + 1 :]))
 
 
@@ -194,7 +194,7 @@ def test_a_leaf_that_sends_missing_values_on_is_damaged():
     for wrong in (0, 2, -1):
         branching["missing_left"][tree.feature < 0] = wrong
         changed = (*state[:place], branching.tobytes(), *state[place + 1 :])
-        with pytest.raises(ValueError, match="damaged"):
+        with pytest.raises(ValueError, match="corrupt"):
             kind(*arguments).__setstate__(changed)
 
 
@@ -206,7 +206,7 @@ def test_counts_that_no_rows_have(count):
     place = 1 + ARRAYS.index("counts")
     counts = np.frombuffer(state[place]).copy()
     counts[-1] = count
-    with pytest.raises(ValueError, match="damaged: 'counts'"):
+    with pytest.raises(ValueError, match="corrupt: 'counts'"):
         kind(*arguments).__setstate__(
             (*state[:place], counts.tobytes(), *state[place + 1 :])
         )
@@ -309,10 +309,10 @@ def test_states_without_a_watch(place, other):
     )._model.grower.__reduce__()
     make(copy.deepcopy(tree), recipe, state)
     state = (*state[:place], other, *state[place + 1 :])
-    with pytest.raises((ValueError, TypeError), match="damaged|unpack"):
+    with pytest.raises((ValueError, TypeError), match="corrupt|unpack"):
         make(copy.deepcopy(tree), recipe, state)
     state = (*state[:7], None, None, *state[9:])
-    with pytest.raises(ValueError, match="state of this growing tree is damaged"):
+    with pytest.raises(ValueError, match="state of this growing tree is corrupt"):
         make(copy.deepcopy(tree), recipe, state)
 
 
@@ -380,7 +380,7 @@ SETTINGS = [
 def test_recipes_of_another_tree(name, change):
     make, (tree, recipe, state) = half_grown(name)._model.grower.__reduce__()
     make(copy.deepcopy(tree), recipe, state)
-    with pytest.raises(ValueError, match="recipe of this growing tree"):
+    with pytest.raises(ValueError, match="stored .* of this growing tree"):
         make(copy.deepcopy(tree), {**recipe, **change}, state)
 
 
@@ -388,15 +388,15 @@ def test_rows_of_the_pool_that_are_missing():
     make, (tree, recipe, state) = half_grown(
         "credible-rows-majority"
     )._model.grower.__reduce__()
-    with pytest.raises(ValueError, match="state of this growing tree is damaged"):
+    with pytest.raises(ValueError, match="state of this growing tree is corrupt"):
         make(copy.deepcopy(tree), {**recipe, "X_pool": None}, state)
 
 
 @pytest.mark.parametrize(
     ("name", "change", "words"),
-    [(*one, "recipe of this growing tree") for one in FITTING]
+    [(*one, "stored arguments of this growing tree") for one in FITTING]
     + [
-        (*one, "(settings|state) of a growth|growth setting|`criterion`")
+        (*one, "state of these growth settings|growth setting|`criterion`")
         for one in SETTINGS
     ],
 )
@@ -422,7 +422,7 @@ def test_settings_that_are_missing_have_their_defaults():
         expected = recipe | {name: Recipe._field_defaults[name]}
         assert read_recipe(other).values() == expected
     del recipe["settings"]
-    with pytest.raises(ValueError, match="recipe of this growing tree"):
+    with pytest.raises(ValueError, match="stored .* of this growing tree"):
         make(copy.deepcopy(tree), recipe, state)
 
 
@@ -433,7 +433,7 @@ def test_growers_of_another_kind():
         model, STREAM, [HALF]
     )._model.grower.__reduce__()
     recipe = {**recipe, "settings": {**recipe["settings"], "drift": None}}
-    with pytest.raises(ValueError, match="state of this growing tree is damaged"):
+    with pytest.raises(ValueError, match="state of this growing tree is corrupt"):
         make(copy.deepcopy(tree), recipe, state)
 
 

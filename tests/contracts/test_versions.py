@@ -150,7 +150,7 @@ def test_a_part_without_a_default_is_missing():
     for name, part in (("tree", "classes"), ("forest", "trees"), ("NCM tree", "tree")):
         kind, state = state_of(name)
         del state["_model"][part]
-        with pytest.raises(ValueError, match="damaged"):
+        with pytest.raises(ValueError, match="corrupt"):
             read(kind, state)
 
 

@@ -513,7 +513,7 @@ def test_a_row_that_waits_and_cannot_be_learned_is_refused(row):
     one.learn_one({"a": None}, 0)
     state = one.__getstate__()
     OneByOne.__new__(OneByOne).__setstate__(state)
-    with pytest.raises(ValueError, match="'n_waiting_' does not fit"):
+    with pytest.raises(ValueError, match="'n_waiting_' is not valid"):
         OneByOne.__new__(OneByOne).__setstate__(state | {"_waiting": [row]})
 
 

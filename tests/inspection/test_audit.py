@@ -326,11 +326,11 @@ def test_a_damaged_state_is_refused(halves):
     tree = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0).fit(X, y)
     state = audit_splits(tree, X_new, y_new).__getstate__()
     for damage in damaged_audits(state):
-        with pytest.raises(ValueError, match="is damaged|no setting"):
+        with pytest.raises(ValueError, match="is corrupt|no setting"):
             SplitAudit.__new__(SplitAudit).__setstate__(state | damage)
     for name in STATE_NAMES:
         less = {one: state[one] for one in state if one != name}
-        with pytest.raises(ValueError, match=f"is damaged: it has no '{name}'"):
+        with pytest.raises(ValueError, match=f"is corrupt: it has no '{name}'"):
             SplitAudit.__new__(SplitAudit).__setstate__(less)
 
 
@@ -378,7 +378,7 @@ def test_a_large_tree_is_not_written_in_full():
     X, y = rng.random((600, 3)), rng.integers(0, 2, 600)
     tree = DecisionTreeClassifier(random_state=0).fit(X[:300], y[:300])
     audit = audit_splits(tree, X[300:], y[300:])
-    assert f"and {len(audit.splits_) - 40:,} splits more" in str(audit)
+    assert f"and {len(audit.splits_) - 40:,} more splits" in str(audit)
 
 
 def test_below_an_unconfirmed_split_top_down_says_so():

@@ -123,7 +123,7 @@ def test_many_classes_have_different_colors_and_a_short_legend(large):
     assert len(strips) == 100
     shown = display.ax_.get_legend().get_texts()
     assert len(shown) == 13
-    assert shown[-1].get_text() == "and 88 classes more"
+    assert shown[-1].get_text() == "and 88 more classes"
 
 
 @pytest.mark.parametrize(

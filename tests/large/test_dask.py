@@ -187,9 +187,13 @@ def test_workers_that_are_threads_give_the_same_bytes(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
     frame = make_frame()
     monkeypatch.setattr(_data, "MAX_GATHERED", 500)
-    monkeypatch.setattr(_dask, "JOINED", 2)  # so that sums come here in two steps
-    monkeypatch.setattr(large_dask, "JOINED", 2)
-    monkeypatch.setattr(large_dask, "GROWING", 1)  # so that some wait for others
+    monkeypatch.setattr(
+        _dask, "RESULTS_PER_SUM", 2
+    )  # so that sums come here in two steps
+    monkeypatch.setattr(large_dask, "RESULTS_PER_SUM", 2)
+    monkeypatch.setattr(
+        large_dask, "SUBTREES_PER_THREAD", 1
+    )  # so that some wait for others
     threads = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
     with (
         distributed.LocalCluster(**threads, dashboard_address=None) as cluster,
@@ -224,7 +228,9 @@ def cluster():
 def test_a_cluster_of_two_workers_gives_the_same_bytes(cluster, monkeypatch):
     frame = make_frame(40_000)
     monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
-    monkeypatch.setattr(_dask, "JOINED", 2)  # so that sums come here in two steps
+    monkeypatch.setattr(
+        _dask, "RESULTS_PER_SUM", 2
+    )  # so that sums come here in two steps
     parts = dd.from_pandas(frame, npartitions=5).persist()
     for model in MODELS:
         found = large.fit(clone(model), parts, target="y")
@@ -253,7 +259,9 @@ def test_workers_grow_the_trees_below_small_nodes(cluster, monkeypatch, model):
 
     monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
     monkeypatch.setattr(large_data.GrowFromRows, "__call__", refuse)  # in this process
-    monkeypatch.setattr(large_dask, "GROWING", 1)  # so that some wait for others
+    monkeypatch.setattr(
+        large_dask, "SUBTREES_PER_THREAD", 1
+    )  # so that some wait for others
     parts = dd.from_pandas(frame, npartitions=5).persist()
     found = large.fit(clone(model), parts, target="y")
     assert pickle.dumps(found) == pickle.dumps(expected)
@@ -270,7 +278,7 @@ def test_a_tree_below_a_node_that_fails_on_a_worker(cluster, monkeypatch):
         raise MemoryError("there is no room for this tree")
 
     monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
-    monkeypatch.setattr(large_dask, "GROWING", 1)
+    monkeypatch.setattr(large_dask, "SUBTREES_PER_THREAD", 1)
     monkeypatch.setattr(large_dask, "_grow", fail)
     parts = dd.from_pandas(frame, npartitions=5).persist()
     with pytest.raises(MemoryError, match="no room for this tree"):
@@ -295,7 +303,7 @@ class DyingClient:
     [("closed", "connection to the Dask"), ("running", "no worker")],
 )
 def test_no_tree_waits_for_a_cluster_that_is_gone(monkeypatch, status, words):
-    monkeypatch.setattr(large_dask, "PATIENCE", 0.001)
+    monkeypatch.setattr(large_dask, "CHECK_SECONDS", 0.001)
     monkeypatch.setattr(large_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.01)
     engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
     engine._client, engine._slots = DyingClient(status, 0), Semaphore(0)
@@ -304,7 +312,7 @@ def test_no_tree_waits_for_a_cluster_that_is_gone(monkeypatch, status, words):
 
 
 def test_a_tree_waits_for_busy_workers(monkeypatch):
-    monkeypatch.setattr(large_dask, "PATIENCE", 0.001)
+    monkeypatch.setattr(large_dask, "CHECK_SECONDS", 0.001)
     monkeypatch.setattr(large_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.0)
     engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
     engine._client, engine._slots = DyingClient("running", 1), Semaphore(0)

@@ -211,10 +211,10 @@ def test_a_damaged_state_is_refused(name, value):
     BinaryTests().__setstate__(state)
     if isinstance(value, dict):
         value = [value.get(j, one) for j, one in enumerate(state["_tested"])]
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="corrupt"):
         BinaryTests().__setstate__(state | {name: value})
     del state[name]
-    with pytest.raises(ValueError, match=f"'{name}' does not fit"):
+    with pytest.raises(ValueError, match=f"'{name}' is not valid"):
         BinaryTests().__setstate__(state)
 
 

@@ -110,7 +110,7 @@ def test_corrupt_losses_are_rejected():
     losses = state[-1]
     assert min(losses) > 0.0
     for wrong in ((), losses[1:], (*losses, 1.0)):
-        with pytest.raises(ValueError, match="growing tree is damaged"):
+        with pytest.raises(ValueError, match="growing tree is corrupt"):
             make(structure, recipe, (*state[:-1], wrong))
 
 

@@ -288,5 +288,5 @@ def test_hostile_state(array, field, value):
         data = np.frombuffer(state[place], kind).copy()
         data[field][0] = value
     hostile = (*state[:place], data.tobytes(), *state[place + 1 :])
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="corrupt"):
         make(*args).__setstate__(hostile)

@@ -399,7 +399,7 @@ def test_hostile_costs_are_refused():
     named_wrongly["runner_up_feature"][0] = 99
     for wrong in (costs[:-1], named_wrongly):
         damaged = (*state[:place], wrong.tobytes(), *state[place + 1 :])
-        with pytest.raises(ValueError, match="damaged: 'costs'"):
+        with pytest.raises(ValueError, match="corrupt: 'costs'"):
             make(*arguments).__setstate__(damaged)
 
 

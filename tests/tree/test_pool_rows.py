@@ -142,9 +142,9 @@ def test_corrupt_row_flags_are_rejected():
         [1] * 9 + [0] * 23
     )
     for wrong in (None, b"", marks + b"\0", marks[:-1], marks[:-1] + b"\1"):
-        with pytest.raises(ValueError, match="growing tree is damaged"):
+        with pytest.raises(ValueError, match="growing tree is corrupt"):
             make(structure, recipe, (*state[:-1], wrong, losses))
-    with pytest.raises(ValueError, match="growing tree is damaged"):
+    with pytest.raises(ValueError, match="growing tree is corrupt"):
         make(structure, recipe | {"X_pool": None}, (*state, losses))
 
 

@@ -155,7 +155,9 @@ def test_settings_that_there_are_not():
 
 def test_settings_of_another_release():
     for values in (None, (), "settings", [*OTHER]):
-        with pytest.raises(ValueError, match="state of a growth is damaged"):
+        with pytest.raises(
+            ValueError, match="state of these growth settings is corrupt"
+        ):
             read_settings(values)
     with pytest.raises(ValueError, match="has no setting 'age'"):
         read_settings(OTHER | {"age": 3})

@@ -116,7 +116,7 @@ def test_arrays_become_lists_or_stay_separate():
     ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_restored_is_refused_or_named(value):
-    with pytest.raises(TypeError, match="cannot be written without a pickle"):
+    with pytest.raises(TypeError, match="cannot be stored as plain values"):
         to_json(value)
     written = json.loads(json.dumps(to_json(value, names=True)))
     with pytest.raises(CannotBeRestored, match="cannot be restored from its name"):
@@ -125,7 +125,7 @@ def test_what_cannot_be_restored_is_refused_or_named(value):
 
 def test_what_would_lose_something_is_refused_or_compared():
     for value in (GaussianNB().fit([[0.0], [1.0]], [0, 1]), Color.RED):
-        with pytest.raises(TypeError, match="cannot be written without a pickle"):
+        with pytest.raises(TypeError, match="cannot be stored as plain values"):
             to_json(value)
     assert through_json(Color.RED, names=True) == "red"
     fitted = GaussianNB(var_smoothing=0.5).fit([[0.0], [1.0]], [0, 1])
@@ -196,7 +196,7 @@ def test_damage_is_an_error(written):
 
 @pytest.mark.parametrize("kind", ["bytes", "scalar"])
 def test_an_array_of_another_kind_is_damage(kind):
-    with pytest.raises(ValueError, match="an array is not of"):
+    with pytest.raises(ValueError, match="an array (does not|must) contain"):
         from_json({kind: 0}, [np.zeros((2, 2))])
 
 

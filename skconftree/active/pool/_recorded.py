@@ -1,8 +1,8 @@
 """Active learner whose labels are written to a journal before they are learned.
 
 A *second opinion* is a further label of a row, by preference from another annotator. An
-*audit* is a query of random rows, whose predictions (`guess`) are compared with their
-labels. A `Ledger` has the labels of a journal.
+*audit* is a query of random rows, whose predictions (`prediction`) are compared with
+their labels. A `Ledger` has the labels of a journal.
 """
 
 from datetime import UTC, datetime
@@ -128,8 +128,8 @@ class QueriedRow(NamedTuple):
 
     row: int
     batch: int | None
-    left: int
-    guess: object
+    n_remaining: int
+    prediction: object
     again: bool
 
 
@@ -292,7 +292,7 @@ class RecordedLearner:
             self.view.start.rows.tolist(),
         )
         batches = self._ledger.batches()
-        part = batches.pop() if batches and batches[-1][-1][0].left > 0 else []
+        part = batches.pop() if batches and batches[-1][-1][0].n_remaining > 0 else []
         try:
             self.view.replace_answers(list(map(_batch_arguments, batches)), self._seed)
         except ValueError:
@@ -329,22 +329,22 @@ class RecordedLearner:
 
     def _queue_rows(self, batch, answered=()):
         learner = self.learner
-        rows, guesses = None, None
+        rows, predictions = None, None
         if self.share > 0.0:
             rows = self.view.audit_rows(self.share)
         if rows is None:
             rows = learner.query()
         else:
-            guesses = learner.predict(take(self.view.X, rows)).tolist()
-        guesses = guesses or [NO_LABEL] * len(rows)
+            predictions = learner.predict(take(self.view.X, rows)).tolist()
+        predictions = predictions or [NO_LABEL] * len(rows)
         rows = [
-            (row, guess)
-            for row, guess in zip(rows.tolist(), guesses, strict=True)
+            (row, prediction)
+            for row, prediction in zip(rows.tolist(), predictions, strict=True)
             if row in answered or row not in self._skipped
         ]
         return [
-            QueriedRow(row, batch, len(rows) - i, guess, False)
-            for i, (row, guess) in enumerate(rows, 1)
+            QueriedRow(row, batch, len(rows) - i, prediction, False)
+            for i, (row, prediction) in enumerate(rows, 1)
         ]
 
     @property
@@ -443,9 +443,9 @@ class RecordedLearner:
         if queried.again:
             record["again"] = True
         if queried.batch is not None:
-            record |= {"batch": queried.batch, "left": queried.left}
-        if queried.guess is not NO_LABEL:
-            record["guess"] = queried.guess
+            record |= {"batch": queried.batch, "n_remaining": queried.n_remaining}
+        if queried.prediction is not NO_LABEL:
+            record["prediction"] = queried.prediction
         return self._write(record, by)
 
     def _write(self, record, by):
@@ -479,11 +479,11 @@ class RecordedLearner:
 def _batch_arguments(batch):
     # Rows, labels and number of wrong predictions (None: no audit) of a query.
     is_wrong = [
-        not same_label(entry.guess, label)
+        not same_label(entry.prediction, label)
         for entry, label in batch
-        if entry.guess is not NO_LABEL and label is not NO_LABEL
+        if entry.prediction is not NO_LABEL and label is not NO_LABEL
     ]
-    is_audit = any(entry.guess is not NO_LABEL for entry, _ in batch)
+    is_audit = any(entry.prediction is not NO_LABEL for entry, _ in batch)
     return (
         [entry.row for entry, _ in batch],
         [None if label is NO_LABEL else label for _, label in batch],

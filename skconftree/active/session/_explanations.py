@@ -278,7 +278,7 @@ class Question(NamedTuple):
         Index of the row in the pool.
     values : dict
         Displayed text of each value, by column name.
-    guess : object
+    prediction : object
         Predicted label; None before two classes have been labeled.
     probability : float or None
         Predicted probability of that label.
@@ -288,13 +288,13 @@ class Question(NamedTuple):
     Examples
     --------
     >>> from skconftree.active.session import Question
-    >>> Question(3, {"text": "Cheap!"}, "spam", 0.62, False).guess
+    >>> Question(3, {"text": "Cheap!"}, "spam", 0.62, False).prediction
     'spam'
     """
 
     row: int
     values: dict
-    guess: object
+    prediction: object
     probability: float | None
     again: bool
 

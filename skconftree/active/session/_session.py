@@ -295,14 +295,14 @@ class LabelingSession:
         return None
 
     def _question_of(self, queried):
-        guess = probability = None
+        prediction = probability = None
         if self._record.has_model:
             X = take(self._record.view.X, np.array([queried.row]))
-            guess = self.learner.predict(X).tolist()[0]
+            prediction = self.learner.predict(X).tolist()[0]
             if hasattr(self.learner, "predict_proba"):
                 probability = float(self.learner.predict_proba(X).max())
         values = self._shown.values(queried.row)
-        return Question(queried.row, values, guess, probability, queried.again)
+        return Question(queried.row, values, prediction, probability, queried.again)
 
     def answer(self, label: LabelsLike, row: int | None = None) -> None:
         """Label the current row.

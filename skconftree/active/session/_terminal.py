@@ -38,8 +38,8 @@ def progress_text(progress, question):
         text += f" of {progress.budget}"
     else:
         text += " label" if progress.n_answers == 1 else " labels"
-    if question is not None and question.guess is not None:
-        text += f", predicted: {question.guess}"
+    if question is not None and question.prediction is not None:
+        text += f", predicted: {question.prediction}"
         if question.probability is not None:
             text += f" ({question.probability:.2f})"
     if progress.limit is not None:

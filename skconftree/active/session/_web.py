@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             # against DNS rebinding
             if self._single_header("Host") not in self.server.hosts:
-                raise RequestError(HTTPStatus.FORBIDDEN, "The host is not this server.")
+                raise RequestError(HTTPStatus.FORBIDDEN, "The Host header is wrong.")
             response = respond(self._path_after_token())
         except RequestError as error:
             response = _error(error.status, error)
@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._single_header("Origin") != f"http://{self._single_header('Host')}"
             or self.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin"
         ):
-            raise RequestError(HTTPStatus.FORBIDDEN, "The request is of another page.")
+            raise RequestError(HTTPStatus.FORBIDDEN, "Another page sent this request.")
         if path != "act":
             raise RequestError(HTTPStatus.NOT_FOUND, "This address does not exist.")
         if self._single_header("Content-Type") != JSON:

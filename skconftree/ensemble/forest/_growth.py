@@ -166,7 +166,7 @@ def _balanced(class_counts):
     return weights
 
 
-TREES = 32  # number of trees whose out-of-bag rows are in memory at a time
+TREES_PER_BATCH = 32  # number of trees whose out-of-bag rows are in memory at a time
 
 
 def out_of_bag_proba(forest, model, X, finite):
@@ -177,8 +177,8 @@ def out_of_bag_proba(forest, model, X, finite):
     n_votes = np.zeros(n_rows)
     sampler, trees = model.sampler, [member.tree for member in model.trees]
     values = [tree.proba for tree in trees]
-    for first in range(0, len(trees), TREES):
-        batch = slice(first, first + TREES)
+    for first in range(0, len(trees), TREES_PER_BATCH):
+        batch = slice(first, first + TREES_PER_BATCH)
         absent = [sampler.counts(first + i) == 0 for i in range(len(trees[batch]))]
         for mask in absent:
             n_votes += mask
@@ -437,7 +437,7 @@ def grow_forest_on(forest, call):
         grown,
         n_rows,
         listed=isinstance(forest.bound, list | tuple),
-        records=np.zeros((len(grown), 2)),
+        records=np.zeros((len(grown), 2)),  # recent accuracy of each tree, empty
     )
 
 

@@ -339,7 +339,9 @@ class ForestModel:
     def samples(self):
         """Rows of the sample of each tree; raises an error if they are unknown."""
         if self.drawn is None:
-            raise AttributeError("Only a forest grown by fit has samples of the trees.")
+            raise AttributeError(
+                "Only a forest grown by fit has samples of the trees. Call fit."
+            )
         if self.sampler is None:
             return [np.sort(self.drawn.row_indices) for _ in self.trees]
         return [

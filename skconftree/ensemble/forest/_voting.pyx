@@ -212,7 +212,7 @@ def add_changes(list nodes not None, list changes not None, sums not None):
     for t in range(n_trees):
         row_nodes, change, differs = nodes[t], changes[t], differs_of_tree[t]
         if row_nodes.shape[0] != n or change.shape[1] != K or change.shape[0] == 0:
-            raise ValueError("Each tree needs one node per row and the change of it.")
+            raise ValueError("Each tree needs one node per row, and the changes of its values.")
         trees[t].nodes = &row_nodes[0]
         trees[t].change = &change[0, 0]
         trees[t].differs = &differs[0]

@@ -365,10 +365,10 @@ def select_regrown(errors, penalty, boost, alpha):
             regrown = boosted > threshold
         else:
             regrown = errors > threshold
-    left = np.zeros(len(errors))
+    next_penalty = np.zeros(len(errors))
     if boost == "persistent" and alpha != 0.0:
-        left = np.where(regrown | ~known, 0.0, boosted)
-    return regrown, threshold, left
+        next_penalty = np.where(regrown | ~known, 0.0, boosted)
+    return regrown, threshold, next_penalty
 
 
 class NCMPlan(NamedTuple):

@@ -59,7 +59,7 @@ cdef class Builder:
     cdef bint best_first
     cdef Arena arena                # of the candidates too
     cdef intp_t* starts             # where the children of the last split begin
-    cdef float64_t* child_pools     # and their weights W
+    cdef float64_t* child_pools     # their weights W, see NodeRecord.pool
     cdef intp_t sign                # of the monotonicity constraint of the last split, 0 = none
     cdef float64_t middle           # limit between its children's values, see NodeRecord
     cdef int32_t* child_features    # features and segments of one child: scratch, NULL

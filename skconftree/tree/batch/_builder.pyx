@@ -74,10 +74,10 @@ cdef class Builder:
     ):
         """Grow `tree`, which has no node yet, from the class weights of its root.
 
-        Return the tree, or another one that replaces it. `pool` is the root's W and `box`
-        its limits if W is a volume, else None. `features`, ascending, are searched. `depth`
-        is the depth of the root, if the tree will be joined below another one, and `low` and
-        `high` are its bounds, see NodeRecord.
+        Return the tree, or another one that replaces it. `pool` is the root's weight W,
+        see NodeRecord, and `box` has its limits if W is a volume, else None. `features`,
+        ascending, are searched. `depth` is the depth of the root, if the tree will be joined
+        below another one, and `low` and `high` are its bounds, see NodeRecord.
         """
         cdef intp_t d = self.splitter.node.n_features
         cdef Candidate candidate

@@ -63,7 +63,7 @@ cdef class LookaheadBuilder(Builder):
                                 # weights change the proportions, but not the sum
     # Values of each node of the trial tree.
     cdef intp_t trial_capacity
-    cdef float64_t* least       # [trial_capacity] cost of its cheapest pruning
+    cdef float64_t* min_cost    # [trial_capacity] cost of its cheapest pruning
     cdef TrialNode* trial_nodes  # [trial_capacity]
     cdef TrialNode* best_trial_nodes  # [trial_capacity] of the best trial of the node so far
     cdef intp_t* queue          # [trial_capacity] scratch
@@ -190,7 +190,7 @@ cdef class LookaheadBuilder(Builder):
         if n <= self.trial_capacity:
             return 0
         self.trial_capacity = 0
-        self.least = <float64_t*> self.arena.resize(self.least, n, sizeof(float64_t))
+        self.min_cost = <float64_t*> self.arena.resize(self.min_cost, n, sizeof(float64_t))
         self.trial_nodes = <TrialNode*> self.arena.resize(self.trial_nodes, n, sizeof(TrialNode))
         self.best_trial_nodes = <TrialNode*> self.arena.resize(
             self.best_trial_nodes, n, sizeof(TrialNode)
@@ -301,14 +301,14 @@ cdef float64_t _cost_below_root(LookaheadBuilder builder) except? -1.0 nogil:
         trial.n_children = builder.trial.tree.n_children[node]
         trial.cost_below = 0.0
         for child in range(trial.first_child, trial.first_child + trial.n_children):
-            trial.cost_below += builder.least[child]
+            trial.cost_below += builder.min_cost[child]
         if node == 0:
             return trial.cost_below
         builder.splitter.node.scale(builder.trial.tree.counts + node * K, builder.scaled)
         cost = builder.leaf_cost.of(builder.scaled, K)
         if trial.n_children > 0 and not as_cheap(cost, trial.cost_below):
             cost = trial.cost_below
-        builder.least[node] = cost
+        builder.min_cost[node] = cost
 
 
 cdef intp_t _n_trial_nodes(const TrialNode* trial_nodes) noexcept nogil:

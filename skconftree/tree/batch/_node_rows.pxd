@@ -14,9 +14,10 @@ from skconftree.utils._typedefs cimport (
 # count 0 is absent. Rows keep their numbers in the table, which index y, count, weight and
 # goes_left. The following arrays are in node order:
 #   codes of CODED features: a node counts them in one pass;
-#   entries of SORTED features, sorted within each node: they are sorted once, and stable
-#   partition keeps them sorted (the bit of a node's first entry means that not all entries
-#   are known to have distinct values);
+#   entries of SORTED features, (row << 1) | new, sorted within each node: they are sorted
+#   once, and stable partition keeps them sorted. `new` means that the value differs from
+#   the previous one (_partition.pxd). At the first entry of a node it is 1 unless all values
+#   are known to be distinct;
 #   and, if a feature is coded or sparse, the rows themselves, labels and weights.
 #
 # CODED, SORTED and level (a distinct value of a coded feature) are defined in
@@ -70,6 +71,7 @@ cdef class NodeRows:
             return self.sparse.table.value(row, feature)
         return self.columns[feature].values[row * self.stride]
 
+    # `consumes`: use the arrays of the table instead of copies.
     cdef int _begin(self, bint multiway, bint consumes) except -1 nogil
     cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil
     cdef int _rank(

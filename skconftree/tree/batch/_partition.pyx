@@ -155,7 +155,7 @@ cdef intp_t partition_codes(
     return left
 
 
-@cython.overflowcheck(False)     # as above
+@cython.overflowcheck(False)     # side - 1 is a mask
 cdef intp_t copy_entries(
     const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
 ) noexcept nogil:

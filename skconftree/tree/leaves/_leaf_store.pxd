@@ -39,6 +39,7 @@ cdef class LeafStore:
     cdef intp_t bytes_of_leaves(self) noexcept nogil
     # Number of leaves whose statistics have been released.
     cdef intp_t n_without_memory(self) noexcept nogil
+    # Largest number of rows that a leaf stores.
     cdef intp_t max_rows(self) noexcept nogil
     # Move the leaves of another store below a node of a tree that had n_before nodes.
     cdef void replace_subtree(

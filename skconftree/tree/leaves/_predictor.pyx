@@ -20,7 +20,7 @@ cdef enum:      # numbers of factors whose product fits in a double, for 1e9 row
 
 # Lower limits that no leaf reaches in practice: they prevent a division by zero if a
 # state is corrupt.
-cdef float64_t MIN_SHARE = 1e-16      # below the rounding error of 1
+cdef float64_t MIN_SHARE = 1e-16      # of rows; below the rounding error of 1
 cdef float64_t MIN_SQUARE = 1e-300    # of a weight
 
 cdef float64_t HITS_DECAY = 0.98    # decay of past hits per row, because streams change
@@ -463,7 +463,7 @@ cdef void _score_bins(
     cdef intp_t f, c, n_bins
     cdef intp_t in_group = 0
     for c in range(K):
-        products[c] = n[c]      # the share of the class
+        products[c] = n[c]      # prior probability of the class, not normalized
         inverse[c] = 1.0 / (n[c] + 1.0)
     for f in range(policy.n_features):
         if bin_indices[f] >= 0:
@@ -490,7 +490,7 @@ cdef void _score_bins(
 
 
 cdef void _score_moments(
-    const Policy* policy, const Moments* moments, const float64_t* weights, bint alone,
+    const Policy* policy, const Moments* moments, const float64_t* weights, bint adds_prior,
     const float32_t* x, Scratch* scratch,
 ) noexcept nogil:
     # Scores by normal distributions. Variances are divided by those over all classes, which
@@ -515,7 +515,7 @@ cdef void _score_moments(
         inverse = 1.0 / (n + 1.0)
         product = 1.0
         known = NULL if moments.known == NULL else moments.known[c]
-        if alone:       # the share of the class
+        if adds_prior:  # the share of the class, unless _score_bins has added it
             product = 1.0 / _at_least(MIN_SQUARE, weights[c] * weights[c])
         distance = 0.0
         total = 0.0
@@ -550,7 +550,7 @@ cdef void _score_moments(
 cdef void _score_bins_of_two(
     const Policy* policy, const Bins* bins, const float64_t* histogram, Scratch* scratch
 ) noexcept nogil:
-    # The same for two classes, whose products can stay in registers.
+    # _score_bins for two classes, whose products can stay in registers.
     cdef const int32_t* bin_indices = scratch.bin_indices
     cdef const float64_t* counts
     cdef float64_t product = scratch.products[0]

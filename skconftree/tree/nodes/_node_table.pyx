@@ -95,19 +95,19 @@ def retained_nodes(
     parent = np.full(n, -1, dtype=np.int32)
     retained = np.empty(n, dtype=np.intp)
     cdef int32_t[::1] above = parent    # by id at first, then by index
-    cdef intp_t[::1] left = retained
-    cdef intp_t n_left = 0
+    cdef intp_t[::1] ids = retained
+    cdef intp_t n_retained = 0
     cdef intp_t node, child
     for node in range(n):
         if node > 0 and above[node] < 0:
             continue
         if not is_leaf[node]:
             for child in range(first_child[node], first_child[node] + n_children[node]):
-                above[child] = <int32_t> n_left
-        above[n_left] = above[node]
-        left[n_left] = node
-        n_left += 1
-    return retained[:n_left].copy(), parent[:n_left].copy()
+                above[child] = <int32_t> n_retained
+        above[n_retained] = above[node]
+        ids[n_retained] = node
+        n_retained += 1
+    return retained[:n_retained].copy(), parent[:n_retained].copy()
 
 
 def sum_leaves(
@@ -418,7 +418,7 @@ cdef class NodeArrays:
         return self._arrays["counts"][: self.node_count]
 
     def leaf_mask(self):
-        """Mask of the rows that are leaves: neither splits nor removed nodes."""
+        """Mask of the nodes that are leaves: neither splits nor removed nodes."""
         self._read()
         try:
             n_children = self._arrays["n_children"][: self.node_count]
@@ -761,11 +761,11 @@ cdef class NodeTable(NodeArrays):
         leaf = np.array(keep_as_leaf, dtype=np.bool_)
         if leaf.shape != (n,):
             raise ValueError(f"keep_as_leaf must have shape ({n},), got {leaf.shape}.")
-        left, above = retained_nodes(
+        ids, parents = retained_nodes(
             self._arrays["first_child"][:n], self._arrays["n_children"][:n], leaf.view(np.uint8),
         )
-        cdef const intp_t[::1] retained = left
-        cdef const int32_t[::1] parent = above
+        cdef const intp_t[::1] retained = ids
+        cdef const int32_t[::1] parent = parents
         cdef NodeTable tree = type(self)(
             self.n_features, self.n_classes, self.class_weight, self.keeps_evidence,
             self.shrinkage, self.keeps_costs, self.keeps_competitors, self.keeps_stops,
@@ -795,9 +795,9 @@ cdef class NodeTable(NodeArrays):
         self._copy_splits(tree, retained)
         tree.shrink_to_fit()
         if self.keeps_stops:
-            tree._arrays[STOPS][:] = pruned_stops(self._arrays, n, left, leaf, reason)
+            tree._arrays[STOPS][:] = pruned_stops(self._arrays, n, ids, leaf, reason)
         if self.keeps_values:
-            tree._arrays[VALUES][:] = self._arrays[VALUES][left]
+            tree._arrays[VALUES][:] = self._arrays[VALUES][ids]
         return tree
 
     cdef void _copy_evidence(self, NodeTable tree, intp_t split) noexcept nogil:

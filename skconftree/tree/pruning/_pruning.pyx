@@ -228,9 +228,9 @@ cdef class SubtreeRaising:
         self.criterion.raise_held()
         return self.tree._pruned(np.asarray(self.leaf, dtype=np.bool_))
 
-    cdef float64_t _errors_as_leaf(self, intp_t node, bint with_more) noexcept nogil:
-        # Expected errors of a node as a leaf. Class proportions include class_weight, and
-        # are scaled to the number of rows.
+    cdef float64_t _errors_as_leaf(self, intp_t node, bint with_added) noexcept nogil:
+        # Expected errors of a node as a leaf, optionally with its added_counts. Class
+        # proportions include class_weight, and are scaled to the number of rows.
         cdef float64_t n = 0.0
         cdef float64_t total = 0.0
         cdef float64_t largest = 0.0
@@ -238,7 +238,7 @@ cdef class SubtreeRaising:
         cdef intp_t c
         for c in range(self.tree.n_classes):
             count = self.counts[node, c]
-            if with_more:
+            if with_added:
                 count += self.added_counts[node, c]
             n += count
             count *= self.class_weight[c]

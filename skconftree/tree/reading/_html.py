@@ -204,7 +204,7 @@ def _key(names):
         for name, color in zip(names[:MAX_CLASSES], colors, strict=False)
     ]
     if len(names) > MAX_CLASSES:
-        parts.append(f" and {len(names) - MAX_CLASSES} classes more")
+        parts.append(f" and {len(names) - MAX_CLASSES} more classes")
     return "Classes:" + "".join(parts)
 
 

@@ -126,7 +126,7 @@ cdef class BestSplits(Selection):
 
 cdef class SmallestCost(Selection):
     cdef IntervalBound interval     # the bound
-    cdef bint in_second_scan        # in the second scan
+    cdef bint in_second_scan
     cdef float64_t incumbent        # cost of the best candidate so far
     cdef intp_t incumbent_feature   # -1 = the parent's limit
     cdef Cut incumbent_cut
@@ -141,7 +141,7 @@ cdef class SummedEvidence(BestSplits):
     cdef EvidenceBound evidence     # the bound
     cdef bint sums                  # in the first scan, which sums the evidence
     cdef float64_t peak             # smallest score of the node so far
-    cdef float64_t reach            # scores further above it are negligible
+    cdef float64_t max_gap          # scores further above it are negligible
     cdef float64_t total            # log of the sum over features
 
 
@@ -152,10 +152,10 @@ cdef class TestedFeatures(BestSplits):
     cdef float64_t* sums            # [3 or n_categories, n_classes] of the feature examined,
                                     # see Source.sum_by_class (_scan.pxd)
     cdef float64_t* rough           # see Source.sum_roughly, or NULL
-    cdef uint8_t* states            # [n_features]
+    cdef uint8_t* states            # [n_features] COUNTED, WALKED or RANKED
     cdef int32_t* counted           # [n_features] features tested last
 
-    # Walk the features with the smallest p-values, as many as have their splits stored.
-    cdef void _walk_chosen(
+    # Walk the features with the smallest p-values: the best one and the stored competitors.
+    cdef void _walk_best_features(
         self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited
     ) noexcept nogil

@@ -261,7 +261,7 @@ cdef class BestSplits(Selection):
         if self.bound is not None:
             self.bound.node_begin(&self.node.stats)
         if split.feature >= 0:
-            _set_n_tests_of(self, &self.first)
+            _set_candidates_of(self, &self.first)
 
     cdef bint describe_other(
         self, CandidateSplits candidates, intp_t feature, const Split* chosen, Split* split
@@ -413,7 +413,7 @@ cdef void _set_n_candidates(
     )
 
 
-cdef void _set_n_tests_of(BestSplits selection, Contender* contender) noexcept nogil:
+cdef void _set_candidates_of(BestSplits selection, Contender* contender) noexcept nogil:
     _set_n_candidates(selection, contender.n_candidates, contender.log_candidates)
     contender.log_candidates = selection.node.stats.log_feature_candidates
 
@@ -423,7 +423,7 @@ cdef void _compute_rank(
 ) noexcept nogil:
     if contender.rank == contender.rank:
         return
-    _set_n_tests_of(selection, contender)
+    _set_candidates_of(selection, contender)
     if _is_ranked_by_gain(selection, contender, candidates):
         contender.rank = selection.bound.rank_of_gain(
             &selection.node.stats,
@@ -521,7 +521,7 @@ cdef class SmallestCost(Selection):
         if not self.in_second_scan:
             self.best.n_candidates = 1.0
             self.best.cut = cut
-            self.best.score = -INFINITY     # its cost has no floor
+            self.best.score = -INFINITY     # a multiway split has no floor
             return
         self.node.scale_children(children)
         for z in range(children.n_outcomes):
@@ -696,7 +696,7 @@ cdef class SummedEvidence(BestSplits):
         self.sums = True
         self.total = -INFINITY
         self.peak = INFINITY
-        self.reach = NEGLIGIBLE + log(self.node.n_repeated)     # rows, counting repeats
+        self.max_gap = NEGLIGIBLE + log(self.node.n_repeated)     # rows, counting repeats
 
     cdef void read(self, Scan scan) noexcept nogil:
         BestSplits.read(self, scan)
@@ -742,13 +742,13 @@ cdef class SummedEvidence(BestSplits):
         _rank_features(self, candidates, visited, n_visited, split)
         self.bound.node_begin(&self.node.stats)
         if split.feature >= 0:
-            _set_n_tests_of(self, &self.first)
+            _set_candidates_of(self, &self.first)
 
 
-cdef enum:      # of a feature, in the order of their p-values
-    COUNTED         # its splits have been counted, but not compared,
-    WALKED          # they have been compared
-    TAKEN           # and it has had its turn
+cdef enum:      # states of a feature
+    COUNTED         # its splits have been counted, but not compared
+    WALKED          # its splits have been compared
+    RANKED          # it was visited in the order of the p-values
 
 
 cdef enum:
@@ -822,21 +822,21 @@ cdef class TestedFeatures(BestSplits):
         self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited, Split* split
     ) noexcept nogil:
         _test_counted(self, candidates, visited, n_visited)
-        self._walk_chosen(candidates, visited, n_visited)
+        self._walk_best_features(candidates, visited, n_visited)
         BestSplits.choose(self, candidates, visited, n_visited, split)
         self.test.log_pvalue = self.first.rank
 
-    cdef void _walk_chosen(
+    cdef void _walk_best_features(
         self, CandidateSplits candidates, const int32_t* visited, intp_t n_visited
     ) noexcept nogil:
-        # A feature whose rank is above `max_rank` cannot be among those stored.
+        # A feature whose rank is above `max_rank` cannot be one of the stored competitors.
         cdef float64_t max_rank = INFINITY, log_pvalue
-        cdef intp_t n_found = 0, feature, j
+        cdef intp_t n_walked = 0, feature, j
         while True:
             feature = -1
             log_pvalue = INFINITY
             for j in range(n_visited):
-                if self.states[visited[j]] != TAKEN and (
+                if self.states[visited[j]] != RANKED and (
                     self.best_of[visited[j]].log_evidence < log_pvalue
                 ):
                     feature = visited[j]
@@ -846,9 +846,9 @@ cdef class TestedFeatures(BestSplits):
             if self.states[feature] == COUNTED and self.best_of[feature].n_candidates > 0.0:
                 BestSplits.examine(self, feature, candidates)
                 self.best.log_evidence = log_pvalue
-            self.states[feature] = TAKEN
-            n_found += self.best_of[feature].score < INFINITY
-            if n_found == MAX_STORED_COMPETITORS + 1 and max_rank == INFINITY:
+            self.states[feature] = RANKED
+            n_walked += self.best_of[feature].score < INFINITY
+            if n_walked == MAX_STORED_COMPETITORS + 1 and max_rank == INFINITY:
                 max_rank = log_pvalue + 2.0 * self.tolerance
 
 
@@ -950,15 +950,16 @@ cdef void _scale_sums(TestedFeatures selection, intp_t m) noexcept nogil:
 
 
 cdef void _add_evidence(SummedEvidence selection, Scan scan) noexcept nogil:
-    # log-sum-exp of the block, then of the earlier blocks and this one. The weight of a
-    # candidate in the average is at most n times that of another, so that candidates worse
-    # than the best one so far by `reach` change the average by less than its rounding error.
+    # log-sum-exp of the block is added to that of the earlier blocks. The weight of a
+    # candidate in the average is at most n times that of another, so that candidates whose
+    # score exceeds the best one so far by `max_gap` change the average by less than its
+    # rounding error.
     cdef float64_t peak, total = 0.0
     cdef intp_t i
     selection.peak = fmin(selection.peak, selection.best.score)
     peak = selection.peak
     for i in range(scan.block.size):
-        if selection.out[i] - peak < selection.reach:
+        if selection.out[i] - peak < selection.max_gap:
             total += exp(peak - selection.out[i])
     if total > 0.0:
         selection.best.log_evidence = _log_add(selection.best.log_evidence, log(total) - peak)

@@ -65,7 +65,7 @@ def box_of_tables(*tables):
 def read_recipe(values):
     """Make a recipe from pickled `Recipe.values`; ValueError if they are corrupt."""
     defaults = {"settings": NO_DEFAULT, **Recipe._field_defaults}
-    values = merge_defaults(values, defaults, "The recipe of this growing tree")
+    values = merge_defaults(values, defaults, "The stored state of this growing tree")
     return Recipe(**values | {"settings": read_settings(values["settings"])})
 
 
@@ -80,7 +80,8 @@ def check_recipe(recipe, tree):
         and _are_codes(recipe.X_pool, recipe.nominal)
     ):
         raise ValueError(
-            "The recipe of this growing tree does not match the tree. Fit it again."
+            "The stored arguments of this growing tree do not match its nodes. Load "
+            "another copy, or fit it again."
         )
 
 

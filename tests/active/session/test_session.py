@@ -360,8 +360,11 @@ def test_a_first_line_that_was_torn_is_written_again(path):
         ({"label": ["ham"]}, "label must be a string, .* Got \\['ham'\\]"),
         ({"label": None}, "label must be a string, .* Got None"),
         ({"batch": "9"}, "batch must be the number of a query, .* Got '9'"),
-        ({"left": None}, "left must be an integer of 0 or more. Got None"),
-        ({"left": -1}, "left must be an integer of 0 or more. Got -1"),
+        (
+            {"n_remaining": None},
+            "n_remaining must be an integer of 0 or more. Got None",
+        ),
+        ({"n_remaining": -1}, "n_remaining must be an integer of 0 or more. Got -1"),
         ({"again": 1}, "again must be true or false. Got 1"),
         ({"by": 3}, "by must be a name. Got 3"),
         ({"undo": "5"}, "undo must be the number of a line. Got '5'"),
@@ -371,7 +374,7 @@ def test_a_first_line_that_was_torn_is_written_again(path):
 def test_a_line_that_is_not_valid_is_named(path, changes, message):
     with session(path, WORDS_AT_START) as one:
         give(one, 3)
-    line = {"row": 7, "label": "ham", "batch": 9, "left": 0} | changes
+    line = {"row": 7, "label": "ham", "batch": 9, "n_remaining": 0} | changes
     content = path.read_bytes() + json.dumps(line).encode() + b"\n"
     path.write_bytes(content)
     with pytest.raises(
@@ -384,7 +387,7 @@ def test_a_line_that_is_not_valid_is_named(path, changes, message):
 def test_a_line_whose_label_is_not_a_class_is_named(path):
     with session(path, learner={"classes": ["ham", "spam", "eggs"]}) as one:
         give(one, 3)
-    line = {"row": 7, "label": "jam", "batch": 9, "left": 0}
+    line = {"row": 7, "label": "jam", "batch": 9, "n_remaining": 0}
     path.write_text(path.read_text() + json.dumps(line) + "\n")
     with pytest.raises(ValueError, match=r"Line 5 of .* 'jam', which is not one of"):
         LabelingSession.resume(path, X)

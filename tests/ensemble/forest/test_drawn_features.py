@@ -191,7 +191,7 @@ def test_a_damaged_past_raises():
     forest.partial_fit(X, y, [0, 1, 2])
     state = forest.estimators_[0]._model.grower.__reduce__()
     make, (tree, values, grown) = state
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="corrupt"):
         make(tree, values | {"in_forest": False}, grown)
     with pytest.raises(ValueError, match="does not match the tree"):
         make(tree, values | {"in_forest": 1}, grown)

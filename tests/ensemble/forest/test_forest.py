@@ -453,7 +453,7 @@ def test_a_part_that_is_missing_is_named(name):
     state = forest_of().fit(X, y).__getstate__()
     parts = state["_model"]
     parts = {one: parts[one] for one in parts if one != name}
-    with pytest.raises(ValueError, match=f"is damaged: it has no '{name}'"):
+    with pytest.raises(ValueError, match=f"is corrupt: it has no '{name}'"):
         forest_of().__setstate__({**state, "_model": parts})
 
 
@@ -472,7 +472,7 @@ def test_parts_of_another_forest():
         (growing, "records"),
     ):
         parts = state["_model"] | {name: other.__getstate__()["_model"][name]}
-        with pytest.raises(ValueError, match="does not fit"):
+        with pytest.raises(ValueError, match="is not valid"):
             forest_of().__setstate__({**state, "_model": parts})
     forest_of().__setstate__(state)
 

@@ -133,7 +133,7 @@ def test_state():
 def test_a_damaged_sampler_raises(name, value):
     forest = forest_of(2).fit(*make_table(4))
     forest._model.sampler = forest._model.sampler._replace(**{name: value})
-    with pytest.raises(ValueError, match="'sampler' does not fit"):
+    with pytest.raises(ValueError, match="'sampler' is not valid"):
         pickle.loads(pickle.dumps(forest))
 
 

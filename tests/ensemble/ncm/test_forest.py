@@ -561,7 +561,7 @@ def test_damaged_states_raise(name, value):
     if isinstance(value, str):
         value = broken[value]._asdict()
     parts = {**state["_model"], name: value}
-    with pytest.raises(ValueError, match="is damaged"):
+    with pytest.raises(ValueError, match="is corrupt"):
         NCMForestClassifier().__setstate__({**state, "_model": parts})
 
 

@@ -427,7 +427,7 @@ def test_damaged_estimators_raise(name, value):
     tree = NCMTreeClassifier(random_state=0).fit(X, y)
     state = tree.__getstate__()
     parts = {**state["_model"], name: value}
-    with pytest.raises(ValueError, match="is damaged"):
+    with pytest.raises(ValueError, match="is corrupt"):
         NCMTreeClassifier().__setstate__({**state, "_model": parts})
 
 
