@@ -6,7 +6,7 @@ Nodes are the rows of `tree.node_table`, whose documentation describes their fie
 import textwrap
 import time
 import warnings
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -17,7 +17,6 @@ from ._columns import POINT, UnknownCategories, excluded_notes
 from ._common import (
     aligned,
     as_json,
-    check_labels_known,
     check_number_of_classes,
     has_score,
     is_missing,
@@ -523,8 +522,8 @@ def _run_in_parts(options, progress):
         _save_tree(tree, features, readings, Dialect(), options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
-    n_rows, n_nominal = int(tree.n_rows_seen_), readings.count(None)
-    fitted = Fitted(options.data, n_rows, tree, names, n_nominal, notes, model=tree)
+    n_learned, n_nominal = int(tree.n_rows_seen_), readings.count(None)
+    fitted = Fitted(options.data, n_learned, tree, names, n_nominal, notes, model=tree)
     if options.test is not None:
         test = _tested(fitted, readings, options, progress)
         fitted = fitted._replace(test=test)
@@ -571,10 +570,9 @@ def _columns_in_parts(options):
     # an invalid target is detected before the other columns are read
     with open_stream(options.data, options.target, options) as reader:
         labels = reader.labels()
-        if options.skip_missing:
-            labels = [label for label in labels if not is_missing(label)]
-        else:
-            check_labels_known(labels, options.target, "; --skip-missing ignores them")
+        if not options.skip_missing and any(map(is_missing, labels)):
+            raise UserError(_missing_labels(options))
+        labels = [label for label in labels if not is_missing(label)]
         check_number_of_classes(len(labels), reader.n_rows, options.target)
     texts = list(options.nominal)
     for batch in islice(large.iter_batches(options.data, [options.target]), 1):
@@ -582,6 +580,21 @@ def _columns_in_parts(options):
             texts.append(options.target)  # 1.0 and true, as a table of --test has them
     notes = [*excluded_notes(stream.excluded), *notes]
     return stream.features, texts, reader.n_rows, notes
+
+
+def _missing_labels(options):
+    """Describe the rows without a label in the first file that has any."""
+    for file in files_of(options.data):
+        batches = large.iter_batches(str(file), [options.target])
+        texts = chain.from_iterable(b[0].cast("string").to_pylist() for b in batches)
+        rows = [row for row, text in enumerate(texts, 1) if is_missing(text or "")]
+        if rows:
+            return (
+                f"target column {options.target!r} has no value in "
+                f"{counted(len(rows), 'row')} of {file}, the first of them row "
+                f"{rows[0]}; --skip-missing ignores such rows"
+            )
+    raise RuntimeError(f"{options.data} has changed")
 
 
 def _grow_in_parts(tree, options, features, texts, progress, step="", rows=None):

@@ -152,6 +152,17 @@ def test_in_parts(folder, whole, tmp_path, capsys):
     run("fit", folder, *argv, tmp_path / "m")
     run("fit", whole, *argv, tmp_path / "n")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+    path = folder / "year=2021" / "part.parquet"
+    part, kind = pq.read_table(path), ["cat", "?", None] * 133 + ["dog"]
+    pq.write_table(part.set_column(0, "kind", pa.array(kind)), path)
+    capsys.readouterr()
+    run("fit", folder, *argv, tmp_path / "m", code=1)
+    assert (
+        f"target column 'kind' has no value in 266 rows of {path}, the first of them "
+        "row 2; --skip-missing ignores such rows" in capsys.readouterr().err
+    )
+    run("fit", folder, *argv, tmp_path / "m", "--skip-missing")
+    assert load(tmp_path / "m")[0].n_rows_seen_ == N - 266
 
 
 def test_commands_of_the_guide(tmp_path, monkeypatch, capsys):
