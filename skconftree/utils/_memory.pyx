@@ -212,14 +212,19 @@ cdef class Arena:
 # It has no owner: count_arrays() counts the arrays of models only.
 cdef void* reserve = NULL
 cdef intp_t reserve_size = 0
-cdef Guard guard            # protects both
+cdef intp_t n_repeats = 0   # attempts that are left without a reserve: some threads may have
+cdef Guard guard            # failed before another one released it. Protects all three
+
+cdef enum:
+    MAX_REPEATS = 256
 
 
 cdef void _replace(void* larger, intp_t n_bytes) noexcept:
-    global reserve, reserve_size
+    global reserve, reserve_size, n_repeats
     free(reserve)
     reserve = larger
     reserve_size = n_bytes
+    n_repeats = 0
 
 
 cdef int reserve_bytes(intp_t n_bytes) except -1:
@@ -243,14 +248,19 @@ cdef int reserve_bytes(intp_t n_bytes) except -1:
 
 
 cdef int release_reserve() except -1:
-    cdef bint had_reserve
+    global n_repeats
+    cdef bint may_repeat = True
     take_guard(&guard)
-    had_reserve = reserve != NULL
-    if had_reserve:
+    if reserve != NULL:
         _replace(NULL, 0)
+        n_repeats = MAX_REPEATS
         suspend_failures(True)
+    elif n_repeats > 0:
+        n_repeats -= 1
+    else:
+        may_repeat = False
     leave_guard(&guard)
-    if not had_reserve:
+    if not may_repeat:
         raise MemoryError("There is not enough memory to finish this block of rows.")
     return 0
 

@@ -82,11 +82,11 @@ def learn_without_memory(name, megabytes):
 CASES = [
     *((name, 9) for name in SETTINGS),
     ("histogram", 20),
-    *((name, 15) for name in FORESTS),
+    *((name, 24) for name in FORESTS),
 ]
 
 
-@pytest.mark.parametrize(("name", "megabytes"), cases(CASES, [("forest", 15)]))
+@pytest.mark.parametrize(("name", "megabytes"), cases(CASES, [("forest-threads", 24)]))
 def test_state_after_a_memory_error(name, megabytes):
     ran = subprocess.run(
         [sys.executable, __file__, name, str(megabytes)],

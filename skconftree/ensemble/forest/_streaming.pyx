@@ -16,7 +16,7 @@ from skconftree.tree.leaves._predictor cimport Scratch, make_scratch
 from skconftree.tree.stream._grower cimport Grower, require_fit
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport Lockable, ModelLock
-from skconftree.utils._memory cimport RESERVE_BYTES, Arena, trim_reserve, reserve_bytes
+from skconftree.utils._memory cimport Arena, release_reserve, reserve_bytes, trim_reserve
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, intp_t, label_t, uint64_t,
 )
@@ -70,10 +70,10 @@ def run_step(model, list tasks, thread_team, n_learned):
     them. Returns the first exception of a signal handler, or None.
     """
     cdef Grower grower
-    cdef intp_t n_reserved = RESERVE_BYTES
+    cdef intp_t n_reserved = 0
     for tree in model.trees:
         grower = tree.grower
-        n_reserved += grower._reserve_bytes() - RESERVE_BYTES
+        n_reserved += grower._reserve_bytes()
     reserve_bytes(min(n_reserved, <intp_t> MAX_RESERVE_BYTES))
     interrupt = None
     failures = []
@@ -101,10 +101,26 @@ cdef object _first(first, second):
 
 def do_task(list tasks, list failures, intp_t thread, intp_t part):
     """Execute a task, and record the exception if it cannot start."""
+    while True:
+        try:
+            learn_step(**tasks[part])
+            return
+        except MemoryError as error:
+            if tasks[part]["outcome"] or not _may_repeat():
+                failures.append(error)
+                return
+        except BaseException as error:
+            failures.append(error)
+            return
+
+
+cdef bint _may_repeat():
+    # Whether memory has been released for what has failed for lack of it.
     try:
-        learn_step(**tasks[part])
-    except BaseException as error:
-        failures.append(error)
+        release_reserve()
+    except MemoryError:
+        return False
+    return True
 
 
 def learn_step(
@@ -159,11 +175,17 @@ def learn_step(
             continue
         try:
             counts.key = key_of(seed, first + t)
-            _learn_tree(
-                grower, drawn, before, weight, X, y, finite,
-                None if votes is None else votes[t],
-                None if records is None else records[t], done,
-            )
+            while True:
+                try:
+                    _learn_tree(
+                        grower, drawn, before, weight, X, y, finite,
+                        None if votes is None else votes[t],
+                        None if records is None else records[t], done,
+                    )
+                    break
+                except MemoryError:
+                    if done[0] > 0 or not _may_repeat():
+                        raise
         except BaseException as error:
             failures.append((t, done[0], error))
         finally:
