@@ -5,7 +5,8 @@ and one third for testing, with several seeds. The table has accuracy, log loss 
 minus those of the default tree (mean over tables, standard error in parentheses, the
 worst table), the number of coefficients and leaves, and CPU seconds of `fit` over the
 tree's (median over tables). The logistic regression has standardized numeric and
-one-hot nominal columns. Missing values are filled in for models that refuse them.
+one-hot nominal columns. Missing values are filled in for models that refuse them. The
+explainable boosting machine needs ``pip install interpret``, and hours.
 
 The second counts how many of the 95% intervals of the coefficients cover the true
 value, on simulated tables whose log odds are linear in five columns plus a constant
@@ -15,11 +16,14 @@ with the tree that `fit` grows from the same rows.
     python benchmarks partially_linear --data FOLDER --held-out OTHER
 """
 
+import csv
+import importlib.util
 import time
 import warnings
 
 import numpy as np
 from common import options as command
+from common import results
 from common.cart import by_paths
 from common.data import collections, encoded, impute
 from common.judging import auc, scores, with_error
@@ -40,7 +44,9 @@ from skconftree.linear_model._logistic import Curvature, Rows, fit_score
 MAX_ROWS = 4_000
 MIN_ROWS = 10  # of a class; the rows of smaller ones are left out
 TREE, ALL, FIVE = "default tree", "tree and line, all columns", "tree and line, five"
+EBM = "explainable boosting machine"
 NAMES = (TREE, ALL, FIVE, "logistic regression", "CART, tuned", "boosting", "forest")
+NAMES += (EBM,) if importlib.util.find_spec("interpret") else ()
 SIZES = (300, 1000)
 
 
@@ -61,7 +67,16 @@ def models(is_nominal):
             random_state=0, categorical_features=names if len(names) else None
         ),
         "forest": forest,
+        EBM: EBM in NAMES and boosting_machine(is_nominal),
     }
+
+
+def boosting_machine(is_nominal):
+    """Make an explainable boosting machine."""
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    kinds = ["nominal" if nominal else "continuous" for nominal in is_nominal]
+    return ExplainableBoostingClassifier(feature_types=kinds, random_state=0, n_jobs=1)
 
 
 def logistic(is_nominal):
@@ -84,8 +99,8 @@ def size_of(model):
     return (model[-1].coef_.shape[1], 0) if hasattr(model, "steps") else (0, 0)
 
 
-def judged(name, folder, seed):
-    """Measures of all models on one division of a table: models by measures."""
+def judged(name, folder, seed, names=NAMES):
+    """Measures of models on one division of a table: models by measures."""
     X, y, is_nominal = encoded(name, folder, MAX_ROWS)
     enough = np.bincount(y)[y] >= MIN_ROWS
     X, y = X[enough], np.unique(y[enough], return_inverse=True)[1]
@@ -99,7 +114,7 @@ def judged(name, folder, seed):
     filled = [part.astype(np.float32) for part in filled]
     made = models(is_nominal)
     answer = []
-    for model_name in NAMES:
+    for model_name in names:
         rows, others = (
             (X[train], X[test]) if model_name in made else (filled[0], filled[1])
         )
@@ -123,18 +138,19 @@ def judged(name, folder, seed):
 
 def compare(tables, options):
     """Print the table of the first part."""
+    models = [name for name in NAMES if name in (TREE, *options.models)]
     for part, folder, names in collections(options, 2):
         found = np.array(
             [
                 np.mean(
-                    [judged(name, folder, seed) for seed in range(options.seeds)], 0
+                    [judged(name, folder, i, models) for i in range(options.seeds)], 0
                 )
                 for name in names
             ]
         )
         rows = []
         base = found[:, 0]
-        for i, name in enumerate(NAMES):
+        for i, name in enumerate(models):
             mine = found[:, i]
             told = ["", "", "", "", ""]
             if i:
@@ -164,8 +180,18 @@ def compare(tables, options):
             "leaves",
             "fit",
         ]
-        which = "" if part == "chosen on" else "-held-out"
-        tables.show(f"partially-linear{which}", header, rows)
+        table = f"partially-linear{'' if part == 'chosen on' else '-held-out'}"
+        kept = [] if options.quick else others(table, models)
+        tables.show(table, header, rows + kept)
+
+
+def others(table, models):
+    """Rows of the stored table of models that were not measured again."""
+    path = results.FOLDER / f"{table}.csv"
+    if not path.exists() or len(models) == len(NAMES):
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [row for row in list(csv.reader(file))[1:] if row[0] not in models]
 
 
 def simulated(n, rng):
@@ -220,6 +246,13 @@ def main(argv=None):
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--simulated", type=int, default=500)
     parser.add_argument("--part", choices=("compare", "coverage"))
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        choices=NAMES,
+        default=NAMES,
+        help="measure these, and keep the stored rows of all others",
+    )
     options = parser.parse_args(argv)
     if options.quick:
         options.seeds, options.simulated = 1, 5
@@ -230,6 +263,8 @@ def main(argv=None):
         f"{options.seeds} divisions, at most {MAX_ROWS:,} rows; "
         f"{options.simulated} simulated tables"
     )
+    if len(options.models) < len(NAMES):
+        note += f"; last {', '.join(options.models)}"
     tables = command.tables("partially_linear", options, note)
     if options.part != "coverage":
         compare(tables, options)
