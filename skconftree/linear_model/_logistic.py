@@ -17,6 +17,7 @@ SMALLEST = 1e-7  # probability in a log loss
 MIN_NEWTON = 3e7  # multiplications of a step of Newton's method that takes no time
 MAX_RATIO = 50  # other multiplications of such a step, for each row, class and term
 MAX_JOINT = 2e8  # multiplications for the covariance of all classes together
+RIDGE = 1e-9  # of the variance of terms, some of which can be collinear
 MAX_STEPS = 100  # of Newton's method
 
 
@@ -59,7 +60,7 @@ class Columns(NamedTuple):
         missing = np.empty(0, dtype=np.intp)
         if issparse(X):  # not centered, so that it stays sparse
             fill = center = np.zeros(X.shape[1])
-            square = share @ X.power(2)
+            square = share @ X.astype(np.float64).power(2)
             variance = square - (share @ X) ** 2
         else:
             values = X[:, numeric].astype(np.float64)
@@ -354,7 +355,10 @@ class Hessian:
         whole[:, at, :, at] += np.eye(n_score) / C
         # A common shift of the intercepts of all classes has no effect: it is set to 0.
         whole[:, -1, :, -1] += (n_score > 1) * rows.weight.sum()
-        self.inverse = np.linalg.inv(own)
+        try:
+            self.inverse = np.linalg.inv(own)
+        except LinAlgError:  # of a leaf whose probabilities are near 0 or 1
+            self.inverse = np.linalg.pinv(own, hermitian=True)
         across = across.reshape(n_leaves, n_score, -1)
         self.weighted = (self.inverse @ across).reshape(n_leaves * n_score, -1)
         self.rest = whole.reshape(n_score * n_terms, -1)
@@ -509,6 +513,7 @@ def _score_statistics(rows, proba, C, in_model, groups):
         gram = _dense(design[:, base].T @ scaled) - share[:, base].T @ across
         at = np.arange(len(in_model))
         gram[at, in_model] += 1.0 / C
+        gram[np.arange(len(base)), base] += RIDGE * (square[:, base].T @ v) + 1e-300
         part = np.linalg.solve(gram[:, base], gram)
         variance = square.T @ v - (share * across).sum(axis=0) + 1.0 / C
         variance -= (gram * part).sum(axis=0)
@@ -519,7 +524,7 @@ def _score_statistics(rows, proba, C, in_model, groups):
                 continue
             block = design[:, own].T @ scaled[:, own] - share[:, own].T @ across[:, own]
             block -= gram[:, own].T @ part[:, own]
-            block[np.diag_indices(len(own))] += 1.0 / C
+            block[np.diag_indices(len(own))] += 1.0 / C + RIDGE * v.sum()
             statistics[g] += gradient[k, own] @ np.linalg.solve(block, gradient[k, own])
     return statistics * (rows.n_classes - 1) / len(rows.scored)
 

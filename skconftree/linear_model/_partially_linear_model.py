@@ -115,7 +115,8 @@ class PartiallyLinearModel:
             category = "missing"
         coef, error = self.score.coef[:, k], self.errors[:, k]
         interval = np.column_stack([coef - Z95 * error, coef + Z95 * error])
-        odds_ratios = np.exp(coef / term.scale), np.exp(coef)
+        with np.errstate(over="ignore"):
+            odds_ratios = np.exp(coef / term.scale), np.exp(coef)
         return LinearTerm(
             _to_python(self.schema.columns[term.column]),
             category,

@@ -3,11 +3,13 @@
 import math
 import pickle
 import sqlite3
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -387,6 +389,24 @@ def test_columns_without_variation_and_collinear_ones():
     assert_allclose(model.coef_[0, 0], model.coef_[0, 3], rtol=1e-6)  # shared equally
     assert np.isfinite([term.standard_error for term in model.terms_]).all()
     assert abs(model.score(odd, y) - plain.score(X, y)) < 0.02
+
+
+@pytest.mark.parametrize("n_linear_features", [None, 1])
+def test_singular_problems_are_solved(n_linear_features):
+    """No penalty to speak of, classes that a column separates, columns of any scale."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = rng.integers(3, size=60) * (X[:, 0] > 0)
+    X[:, 1], X[:, 2] = X[:, 0], 1e-30 * X[:, 3]
+    model = PartiallyLinearTreeClassifier(
+        C=1e15, n_linear_features=n_linear_features, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The coefficient of column")
+        for rows in (X, csr_array(1e25 * X)):
+            model.fit(rows, y)
+            assert np.isfinite(model.predict_proba(rows)).all()
+            assert np.isfinite([term.coef for term in model.terms_]).all()
 
 
 def test_a_class_with_one_row():
