@@ -48,7 +48,6 @@ from ._model_file import save
 from ._options import BASELINES
 from ._readers import (
     Dialect,
-    SelectedStream,
     indices_of,
     is_parquet,
     listed,
@@ -66,7 +65,7 @@ from ._report import (
     write_report,
 )
 from ._report_figures import calibration, check_picture, draw_tree
-from ._sources import files_of, open_stream
+from ._sources import files_of, open_selected, open_stream
 from ._stream import FITTED
 from ._table import (
     ModelColumns,
@@ -556,8 +555,7 @@ def _columns_in_parts(options):
             f"--in-parts reads Parquet files, which {options.data} is not; without "
             "--in-parts, CSV is read too"
         )
-    reader = open_stream(options.data, options.target, options)
-    with reader, SelectedStream(reader, options.drop) as stream:
+    with open_selected(options, options.skip_missing) as stream:
         indices_of(options.nominal, stream.features, "--nominal")
         notes = [
             f"column {name!r}: its strings are read as categories here, but as numbers "
@@ -567,19 +565,17 @@ def _columns_in_parts(options):
             and column.reading is not None
             and name not in options.nominal
         ]
-    # an invalid target is detected before the other columns are read
-    with open_stream(options.data, options.target, options) as reader:
-        labels = reader.labels()
-        if not options.skip_missing and any(map(is_missing, labels)):
+        # an invalid target is detected before the other columns are read
+        labels = stream.labels()
+        if any(map(is_missing, labels)):
             raise UserError(_missing_labels(options))
-        labels = [label for label in labels if not is_missing(label)]
-        check_number_of_classes(len(labels), reader.n_rows, options.target)
+        check_number_of_classes(len(labels), stream.n_rows, options.target)
     texts = list(options.nominal)
     for batch in islice(large.iter_batches(options.data, [options.target]), 1):
         if not str(batch.schema.field(0).type).startswith(("int", "uint")):
             texts.append(options.target)  # 1.0 and true, as a table of --test has them
     notes = [*excluded_notes(stream.excluded), *notes]
-    return stream.features, texts, reader.n_rows, notes
+    return stream.features, texts, stream.n_rows, notes
 
 
 def _missing_labels(options):
