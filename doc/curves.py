@@ -376,7 +376,30 @@ def draw_steps():
     )
 
 
+def draw_early_rows():
+    """Accuracy over the first rows of a stream, of the trees there are meanwhile."""
+    names = {
+        "incremental": "incremental",
+        "refitted": "refitted",
+        "default": "default: the one that is ahead",
+    }
+    lines = {
+        name: [
+            (number(row["rows"]), number(row[column]))
+            for row in table("early-rows-curve")
+        ]
+        for column, name in names.items()
+    }
+    return curves(
+        "Accuracy over the first 3,000 rows: incremental, refitted and default tree",
+        [("accuracy, % of 150 rows", lines)],
+        "rows",
+        from_zero=False,
+    )
+
+
 CURVES = {
+    "early-rows": draw_early_rows,
     "paper-c-random": draw_random_trees,
     "paper-c-courses": draw_courses,
     "paper-c-budgets": draw_budgets,

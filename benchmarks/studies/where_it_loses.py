@@ -44,6 +44,7 @@ CHI2 = {"forest": '"chi2"', "repeats": "True"}
 LETTER = {"table": "letter"}
 FIVE = {"table": "20,000 x 50, 5 classes"}
 LARGE = {"data": "1,000,000 x 20 continuous"}
+CHOSEN_ON = {"tables": "33 tables, chosen on"}
 NOISY = {"stream": "noisy random tree, 1,000,000 x 10"}
 CASES = (
     Case(
@@ -173,6 +174,14 @@ CASES = (
         (NOISY, "our fit"),
         "early splits are based on few rows and are permanent",
         "streams",
+    ),
+    Case(
+        "first rows of a stream, worst table: points over our `fit`; without refits",
+        "early-rows",
+        (CHOSEN_ON, "worst default - fit"),
+        (CHOSEN_ON, "worst incremental - fit"),
+        "fewer rows than at the last refit; the other column is ``refit_rows=0``",
+        "early_rows",
     ),
     Case(
         "stream with drift: accuracy, % and leaves, and our own ``drift='ddm'``",
