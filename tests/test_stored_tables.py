@@ -53,7 +53,7 @@ STALE = {
     *("tables-a9a", "tables-size", "tables-texts", "three-trees"),
     # measured without refits to the first rows of a stream
     *("drift-alarms", "drift-delay", "leaf-gap", "paper-c-active"),
-    *("paper-c-active-asked", "paper-c-active-values", "stream-accuracy"),
+    *("paper-c-active-queried", "paper-c-active-values", "stream-accuracy"),
     *("stream-forests", "stream-forests-moa", "stream-gap", "stream-growing"),
     *("stream-growing-alarms", "stream-growing-peers", "stream-growing-streams"),
     *("stream-growing-tables", "stream-growing-votes", "stream-one-row"),
