@@ -34,7 +34,7 @@ def tags_of_wrapper(tags, estimator):
     return tags
 
 
-def serves(strategy, estimator):
+def supports(strategy, estimator):
     """Whether a classifier, fitted or not, has the capabilities a strategy needs."""
     return not _unmet_needs(needs_of(strategy), estimator)
 
@@ -97,7 +97,7 @@ def check_capabilities(strategy, estimator, others):
     """
     unmet = _unmet_needs(needs_of(strategy), estimator)
     if unmet:
-        alternatives = [name for name in others if serves(others[name], estimator)]
+        alternatives = [name for name in others if supports(others[name], estimator)]
         raise ValueError(
             f"{type(strategy).__name__} needs "
             f"{' and '.join(NEED_DESCRIPTIONS.get(need, need) for need in unmet)}, "

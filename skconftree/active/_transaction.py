@@ -16,7 +16,7 @@ class Transactional(Lockable):
     An update modifies a shadow copy of the learner, whose attributes replace those of
     the learner in one assignment. A signal handler cannot interrupt this assignment. If
     the copy would be large, the learner instead records the update in an attribute
-    before it starts. Every call then first calls `_settle`, which completes or reverts
+    before it starts. Every call then first calls `_recover`, which completes or reverts
     an interrupted update.
     """
 
@@ -30,26 +30,26 @@ class Transactional(Lockable):
         """Replace the attributes by those of a shadow copy."""
         self.__dict__ = vars(other)
 
-    def _is_settled(self):
+    def _is_consistent(self):
         """Whether no update was interrupted."""
         return True
 
-    def _settle(self):
+    def _recover(self):
         """Complete or revert an interrupted update; the caller holds the lock."""
 
     @learns
-    def _settle_first(self):
-        self._settle()
+    def _recover_locked(self):
+        self._recover()
 
 
-def reads_settled(method: Method) -> Method:
-    """Decorate a method that reads: an interrupted update is settled before."""
+def reads_consistent(method: Method) -> Method:
+    """Decorate a method that reads: it first calls `_recover` if needed."""
     reading = reads(method)
 
     @wraps(method)
-    def after_settling(self, *args, **kwargs):
-        if not self._is_settled():
-            self._settle_first()
+    def after_recovery(self, *args, **kwargs):
+        if not self._is_consistent():
+            self._recover_locked()
         return reading(self, *args, **kwargs)
 
-    return after_settling
+    return after_recovery

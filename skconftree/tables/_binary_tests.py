@@ -135,7 +135,7 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         rows, _, schema = Schema.first(
             X, type(self).__name__, self.categorical_features
         )
-        schema = schema.settled(rows)
+        schema = schema.keep_learned(rows)
         tests = [
             self._thresholds(column) if known is None else self._codes(column, known)
             for column, known in zip(rows.T, _categories(schema), strict=True)

@@ -144,7 +144,9 @@ class Dictionary:
         self.kind = kind  # None before the first value
         self.codes = {} if codes is None else codes
         self.abandoned = abandoned
-        self.name = name  # of the column, until `Features.settled` checks the limits
+        self.name = (
+            name  # of the column, until `Features.keep_learned` checks the limits
+        )
 
     def encode(self, indices, values, name, *, learn=False, in_order=True):
         """Codes of indices into `values` (-1: missing), and the extended dictionary."""
@@ -286,13 +288,15 @@ class Features:
         return matrix
 
     def learn(self, table, *, in_order=True):
-        """Encode, and assign codes to new categories; then call `settled`."""
+        """Encode, and assign codes to new categories; then call `keep_learned`."""
         matrix, dictionaries = self._encode(table, learn=True, in_order=in_order)
         if all(map(lambda a, b: a is b, dictionaries, self.dictionaries)):
             return matrix, self
         return matrix, Features(dictionaries)
 
-    def settled(self, matrix, known=None, learned=None, weight=None, *, in_order=True):
+    def keep_learned(
+        self, matrix, known=None, learned=None, weight=None, *, in_order=True
+    ):
         """Remove categories of rows that are not learned, and check the limits.
 
         Rows of weight 0 are only known after a table has been read. The matrix, from

@@ -67,7 +67,7 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
         # rows of a class of weight 0 are not learned
         weight = np.ones(len(labels)) if weight is None else weight
         weight = np.where(class_weight[labels] > 0.0, weight, 0.0)
-    # Settle the schema: remove categories that only rows of weight 0 have. Those of a
+    # Remove categories that only rows of weight 0 have. Those of a
     # pool get the first codes, therefore X is read again.
     if X_pool is not None:
         read, X_pool, schema = rows.schema.with_pool(
@@ -75,7 +75,7 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
         )
         rows = Rows(read, rows.finite, schema)
     elif rows.schema is not known:
-        schema = rows.schema.settled_in_order(rows.X, known, weight)
+        schema = rows.schema.keep_learned_in_order(rows.X, known, weight)
         rows = Rows(rows.X, rows.finite, schema)
     return Call(rows, labels, names, weight, class_weight, X_pool)
 

@@ -179,22 +179,24 @@ class Schema(NamedTuple):
         """Names or numbers of the columns, for messages."""
         return range(self.n_features) if self.names is None else self.names
 
-    def settled(self, rows, known=None, learned=None, weight=None, *, in_order=False):
-        """Ignore rows of weight 0 and check the limits, see `Features.settled`."""
+    def keep_learned(
+        self, rows, known=None, learned=None, weight=None, *, in_order=False
+    ):
+        """Ignore rows of weight 0 and check the limits, see `Features.keep_learned`."""
         if self.features is None or self is known:
             return self
         before = None if known is None else known.features
-        features = self.features.settled(
+        features = self.features.keep_learned(
             rows, before, learned, weight, in_order=in_order
         )
         if known is not None and features is before:
             return known
         return self._replace(features=features)
 
-    def settled_in_order(self, rows, known, weight):
-        """`settled` for rows of a stream; those of weight 0 are not learned."""
+    def keep_learned_in_order(self, rows, known, weight):
+        """`keep_learned` for rows of a stream; those of weight 0 are not learned."""
         learned = None if weight is None or weight.all() else weight > 0.0
-        return self.settled(rows, known, learned, weight, in_order=True)
+        return self.keep_learned(rows, known, learned, weight, in_order=True)
 
     def with_pool(self, X, X_pool, rows, known, weight, caller):
         """Read unlabeled rows, which precede the rows of a stream.
@@ -210,9 +212,9 @@ class Schema(NamedTuple):
             blank = Features.blank(self.features.is_categorical)
             known = self._replace(features=blank)
         X_pool, _, schema = known.more(X_pool, caller)
-        known = schema.settled(X_pool, known, in_order=True)
+        known = schema.keep_learned(X_pool, known, in_order=True)
         rows, _, schema = known.more(X, caller)
-        return rows, X_pool, schema.settled_in_order(rows, known, weight)
+        return rows, X_pool, schema.keep_learned_in_order(rows, known, weight)
 
     def with_columns(self, columns):
         """Add columns of missing values: pairs of a name and whether it is nominal."""

@@ -176,7 +176,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
                 classes = X_pool = None
         return results
 
-    def _open_world(self, new_classes):
+    def _adds_classes(self, new_classes):
         # Whether classes are added.
         if new_classes not in ("add", "error"):
             raise InvalidParameterError(

@@ -515,7 +515,7 @@ class ConfidenceTreeClassifier(
         >>> tree.n_rows_seen_
         150
         """
-        is_open = new_classes != "error" and self._open_world(new_classes)
+        is_open = new_classes != "error" and self._adds_classes(new_classes)
         if is_open and from_pool is None:
             self._learn_in_runs(self._learn, X, y, classes, sample_weight, X_pool)
         else:
@@ -574,7 +574,7 @@ class ConfidenceTreeClassifier(
         """
         returns = "proba" if return_proba else "class"
         learn = partial(self._learn, returns=returns)
-        if self._open_world(new_classes):
+        if self._adds_classes(new_classes):
             runs = self._learn_in_runs(learn, X, y, classes, sample_weight, X_pool)
             return joined_runs(runs, return_proba)
         predicted = learn(X, y, classes, sample_weight, X_pool)

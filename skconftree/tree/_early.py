@@ -380,7 +380,7 @@ class EarlyModel(Lockable):
         n_rows, model = self.n_rows_seen, self.incremental
         X, y, weight, *_ = (array[:n_rows] for array in self._rows)
         # only categories of these rows, not of later ones in the same call
-        schema = model.schema.settled(X, None, slice(None), in_order=True)
+        schema = model.schema.keep_learned(X, None, slice(None), in_order=True)
         weight = None if (weight == 1.0).all() else weight
         kind = self.parameters["sample_weight_kind"]
         X, y, weight, relative = rows_with_weight(X, y, weight, kind)

@@ -194,7 +194,7 @@ def read_training(X, y, sample_weight, X_pool, request):
                 "for at least one class of y."
             )
     learned = slice(None) if len(y) < n_input_rows else None
-    schema = schema.settled(
+    schema = schema.keep_learned(
         X, known_schema, learned, weight, in_order=known is not None
     )
     if known is not None and schema is not known_schema:

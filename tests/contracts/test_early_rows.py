@@ -248,5 +248,5 @@ def test_a_damaged_state_raises(damage):
     tree, _ = grown(*boxes(100))
     state = tree.__getstate__()
     state["_model"] = state["_model"] | {"early": state["_model"]["early"] | damage}
-    with pytest.raises(ValueError, match="damaged|setting"):
+    with pytest.raises(ValueError, match="corrupt|setting"):
         ConfidenceTreeClassifier().__setstate__(state)

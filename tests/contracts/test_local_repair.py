@@ -320,7 +320,7 @@ def test_damaged_states():
     ]
     for place, other in damage:
         end = state[place + 1 :] if place < -1 else ()
-        with pytest.raises(ValueError, match=r"state of this .* is damaged"):
+        with pytest.raises(ValueError, match=r"state of this .* is corrupt"):
             make_grower(copy.deepcopy(tree), recipe, (*state[:place], other, *end))
 
 

@@ -1,6 +1,6 @@
 """`ActiveLearner`: active learning from a pool.
 
-Updates are atomic, see `Transactional`: methods decorated by `reads_settled` first
+Updates are atomic, see `Transactional`: methods decorated by `reads_consistent` first
 complete or revert an interrupted update. An *audit* draws rows at random to estimate
 the error rate.
 """
@@ -45,7 +45,7 @@ from .._estimators import (
 from .._labels import LabelCodes, indexable_table, n_rows_of
 from .._registry import STRATEGIES, resolve_strategy
 from .._strategy import TIES
-from .._transaction import reads_settled
+from .._transaction import reads_consistent
 from ._query import QueryMixin
 from ._teach import Answer, Batch, LearningMixin, Pool
 
@@ -66,28 +66,28 @@ class ReportingMixin:
     """Mixin of an active learner: fitted attributes and predictions."""
 
     @property
-    @reads_settled
+    @reads_consistent
     def classes_(self) -> NDArray[Any]:
         """Labels seen so far."""
         check_is_fitted(self, "_codes")
         return self._coder.classes
 
     @property
-    @reads_settled
+    @reads_consistent
     def y_(self) -> NDArray[Any]:
         """Labels of the pool's rows."""
         check_is_fitted(self, "_codes")
         return self._coder.decode(self._codes)
 
     @property
-    @reads_settled
+    @reads_consistent
     def n_labeled_(self) -> int:
         """Number of labeled rows."""
         check_is_fitted(self, "_codes")
         return len(self._order)
 
     @property
-    @reads_settled
+    @reads_consistent
     def history_(self) -> list[Answer]:
         """Labels that were taught, in order."""
         check_is_fitted(self, "_codes")
@@ -99,7 +99,7 @@ class ReportingMixin:
         return history
 
     @property
-    @reads_settled
+    @reads_consistent
     def audit_(self) -> tuple[int, int]:
         """Number of wrong predictions in audits, and number of audited rows."""
         check_is_fitted(self, "_codes")
@@ -124,7 +124,7 @@ class ReportingMixin:
         return self.estimator_
 
     @available_if(_estimator_has("predict"))
-    @reads_settled
+    @reads_consistent
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict classes with the current classifier.
 
@@ -141,7 +141,7 @@ class ReportingMixin:
         return self._fitted(X).predict(X)
 
     @available_if(_estimator_has("predict_proba"))
-    @reads_settled
+    @reads_consistent
     def predict_proba(self, X: TableLike) -> Floats:
         """Predict class probabilities with the current classifier.
 
@@ -168,7 +168,7 @@ class ReportingMixin:
         return expanded
 
     @available_if(_estimator_has("decision_function"))
-    @reads_settled
+    @reads_consistent
     def decision_function(self, X: TableLike) -> Floats:
         """Decision function of the current classifier.
 
@@ -184,7 +184,7 @@ class ReportingMixin:
         """
         return self._fitted(X).decision_function(X)
 
-    @reads_settled
+    @reads_consistent
     def to_tree(
         self,
         *,
@@ -266,7 +266,7 @@ class ReportingMixin:
 # attributes that are modified in place
 MUTABLE = ("_codes", "_skipped", "_order", "_weights", "_answers", "_pool")
 # attributes that are not part of the state
-CACHES = ("_index", "_kept", "_forest", "_memory", "_unsettled", "_in_query")
+CACHES = ("_index", "_kept", "_forest", "_memory", "_interrupted", "_in_query")
 
 
 @suggests_parameters()  # in the error for an unknown parameter
@@ -513,7 +513,7 @@ class ActiveLearner(
         """
         if not hasattr(self, "_codes"):
             check_is_fitted(self, "_codes")
-        self._settle()
+        self._recover()
         batch = self._read_batch(rows, labels, sample_weight)
         queried = batch.rows if self._queried_rows is None else self._queried_rows
         others = sorted(set(batch.rows.tolist()) - set(queried.tolist()))
@@ -590,7 +590,7 @@ class ActiveLearner(
         self._relearn(retained, _queried_rows=None, _memory={}, _in_query=False)
         return self
 
-    @reads_settled
+    @reads_consistent
     def __getstate__(self):
         # pending queries and caches are not part of the state
         state = super().__getstate__() | {"_queried_rows": None}

@@ -1,7 +1,7 @@
 """Queries of an active learner.
 
 An *audit* is a query of random rows, whose labels are compared with predictions before
-they are learned. `_settle` completes or reverts an interrupted update. The attributes
+they are learned. `_recover` completes or reverts an interrupted update. The attributes
 `_index`, `_kept`, `_forest` and `_memory` are caches, `_order` are the labeled rows,
 `_coder` encodes labels, and `_n_taught` counts rows. Errors for the arguments of
 methods decorated by `names_class` name the class of the learner.
@@ -26,7 +26,7 @@ from .._estimators import needs_of
 from .._labels import check_costs, take
 from .._registry import STRATEGIES
 from .._strategy import FOR_AUDIT
-from .._transaction import reads_settled
+from .._transaction import reads_consistent
 from ._context import QueryContext
 from ._oracles import QueriesEnded
 from ._recorded import RecordedLearner
@@ -74,7 +74,7 @@ class QueryMixin:
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be an integer of 1 or more. Got {k!r} instead.")
         costs_array = None if costs is None else check_costs(costs, self._pool.n_rows)
-        self._settle()
+        self._recover()
         if self._in_query:
             self._forget_queries()
         self._in_query = True
@@ -219,7 +219,7 @@ class QueryMixin:
     @learns
     def _call_with_context(self, rules, function):
         # Result of a function of the context that the rules need.
-        self._settle()
+        self._recover()
         if self._in_query:
             self._forget_queries()
         self._in_query = True
@@ -263,7 +263,7 @@ class QueryMixin:
             The updated learner.
         """
         check_is_fitted(self, "_codes")
-        self._settle_first()
+        self._recover_locked()
         if budget is not None and (not isinstance(budget, Real) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
         if not callable(oracle):
@@ -326,7 +326,7 @@ class QueryMixin:
     @learns
     def _take_answers(self, rows, labels, is_audit):
         # Learn the labels of a query; returns their number, without skipped rows.
-        self._settle()
+        self._recover()
         batch = self._read_batch(rows, labels, None)
         if is_audit:
             X = take(self._pool.X, batch.rows[batch.known])
@@ -335,7 +335,7 @@ class QueryMixin:
         self._learn(batch)
         return int(batch.known.sum())
 
-    @reads_settled
+    @reads_consistent
     def _audit_rows(self, k, audit_share):
         # Random rows for an audit, in a share of the queries, if there is a model.
         if self._model() is None:

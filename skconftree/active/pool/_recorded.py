@@ -32,9 +32,9 @@ class LearnerView:
         self._learner = learner
 
     @property
-    def _settled(self):
-        if not self._learner._is_settled():
-            self._learner._settle_first()
+    def _consistent(self):
+        if not self._learner._is_consistent():
+            self._learner._recover_locked()
         return self._learner
 
     @property
@@ -64,22 +64,22 @@ class LearnerView:
     @property
     def answers(self):
         """Labels taught since `fit`, a list of one `Batch` per call."""
-        return list(self._settled._answers)
+        return list(self._consistent._answers)
 
     @property
     def labeled(self):
         """Labeled rows, in the order in which they were learned."""
-        return np.array(self._settled._order, dtype=np.intp)
+        return np.array(self._consistent._order, dtype=np.intp)
 
     @property
     def codes(self):
         """Index in `classes_` of each row's label; -1 for unlabeled rows."""
-        return self._settled._codes.copy()
+        return self._consistent._codes.copy()
 
     @property
     def model(self):
         """The classifier; None before there are labels of two classes."""
-        return self._settled._model()
+        return self._consistent._model()
 
     @property
     def description(self):
@@ -108,7 +108,7 @@ class LearnerView:
 
     def with_answers(self, rows, labels, n_wrong):
         """Copy of the learner that has learned further labels, as by `learn`."""
-        learner = self._settled
+        learner = self._consistent
         batch = learner._make_batch(rows, labels, n_wrong)
         return learner._with_answers([*learner._answers, batch])
 
@@ -117,7 +117,7 @@ class LearnerView:
         retained = self.answers
         while retained and n_labels > 0:
             n_labels -= int(retained.pop().known.sum())
-        return self._settled._with_answers(retained)
+        return self._consistent._with_answers(retained)
 
 
 MIN_LABELS_BETWEEN = 5  # before an annotator is queried again for the same row

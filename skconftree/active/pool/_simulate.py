@@ -18,7 +18,7 @@ from sklearn.utils import check_consistent_length, check_random_state, check_sca
 from ..._compat import _safe_indexing
 from ...tables._labels import exact_labels
 from ...utils._types import Estimator, LabelsLike, Seed, TableLike
-from .._estimators import serves
+from .._estimators import supports
 from .._registry import STRATEGIES, resolve_strategy
 from ._learner import ActiveLearner
 
@@ -301,7 +301,7 @@ def _tree_arguments(estimator, to_tree):
 
 def _named(estimator, strategies):
     named = {name: STRATEGIES[name]() for name in BASELINES}
-    if not serves(named["margin"], estimator):
+    if not supports(named["margin"], estimator):
         del named["margin"]
     for entry in strategies:
         name, strategy = entry if isinstance(entry, tuple) else (entry, entry)

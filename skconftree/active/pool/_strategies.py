@@ -10,7 +10,7 @@ from sklearn.cluster import MiniBatchKMeans
 
 from ..._compat import Interval, StrOptions
 from ...utils._types import Floats, Indices
-from .._estimators import final_step, serves
+from .._estimators import final_step, supports
 from .._strategy import (
     FOR_ROWS,
     MarginSampling,
@@ -210,7 +210,7 @@ class AutoSampling(SamplingStrategy):
         if context.estimator is None or (has_few_labels and context.costs is None):
             return cover(context, k)
         margin = MarginSampling()
-        if not serves(margin, context.estimator):
+        if not supports(margin, context.estimator):
             margin = RandomSampling()
         scores = checked_scores(margin, margin.score(context), context)
         rng = context.rng(FOR_ROWS)

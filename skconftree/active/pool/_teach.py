@@ -20,7 +20,7 @@ from ...utils._codec import canonical
 from ...utils._lock import learns
 from .._estimators import with_lasting_nodes
 from .._labels import n_rows_of, take
-from .._transaction import Transactional, reads_settled
+from .._transaction import Transactional, reads_consistent
 from ._context import Embedding
 
 
@@ -91,14 +91,14 @@ class LearningMixin(Transactional):
     interrupted call, the state is computed from this list again.
     """
 
-    _unsettled = False  # whether learning was interrupted
+    _interrupted = False  # whether learning was interrupted
     _in_query = False  # whether a query was interrupted
 
-    def _is_settled(self):
-        return not self._unsettled
+    def _is_consistent(self):
+        return not self._interrupted
 
-    def _settle(self):
-        if self._unsettled:
+    def _recover(self):
+        if self._interrupted:
             self._relearn(self._answers)
 
     def _relearn(self, answers, **attributes):
@@ -126,7 +126,7 @@ class LearningMixin(Transactional):
         if self._coder.encode(batch.labels) is None:
             self._relearn([*self._answers, batch], _queried_rows=None)
             return
-        self._unsettled = True
+        self._interrupted = True
         try:
             self._store_labels(batch)
             if self.refit is False:
@@ -134,9 +134,9 @@ class LearningMixin(Transactional):
             else:
                 self._refit()
             self._answers.append(batch)
-            vars(self).update(_queried_rows=None, _unsettled=False)
+            vars(self).update(_queried_rows=None, _interrupted=False)
         except BaseException:
-            self._settle()
+            self._recover()
             raise
 
     @learns
@@ -152,14 +152,14 @@ class LearningMixin(Transactional):
 
     @learns
     def _learn_answers(self, rows, labels, n_wrong):
-        self._settle()
+        self._recover()
         self._learn(self._make_batch(rows, labels, n_wrong))
 
     def _make_batch(self, rows, labels, n_wrong):
         known, labels = self._coder.read(labels, "labels")
         return Batch(np.array(rows, dtype=np.intp), known, labels, None, n_wrong)
 
-    @reads_settled
+    @reads_consistent
     def _plain_label(self, label):
         # Convert a label to a value that a journal can store, or raise an error.
         known, labels = self._coder.read([label], "labels")
@@ -179,7 +179,7 @@ class LearningMixin(Transactional):
 
     def _replay(self, answers, **attributes):
         # Compute the state from batches of labels; `more` are further attributes.
-        vars(self).update(_answers=answers, _unsettled=False, **attributes)
+        vars(self).update(_answers=answers, _interrupted=False, **attributes)
         labels = [batch.labels for batch in (self._start, *self._answers)]
         self._coder = self._coder.with_classes_of(*labels)
         self._codes = np.full(self._pool.n_rows, -1, dtype=np.intp)

@@ -37,7 +37,7 @@ from ...utils._types import Estimator, Floats, LabelsLike, RowsLike, Seed, Table
 from ...utils._warnings import warn
 from .._estimators import check_capabilities, tags_of_wrapper, warn_of_drift_detector
 from .._labels import take
-from .._transaction import reads_settled
+from .._transaction import reads_consistent
 from ._context import LeafLabels, StreamContext
 from ._decisions import Account
 from ._strategies import (
@@ -245,8 +245,8 @@ class StreamActiveLearner(
     # Updates are atomic (`Transactional`): a method changes a shadow copy, whose
     # attributes replace those of the learner at the end (`_take_over`). Models that
     # count the rows they have learned are not copied: they learn in place, and
-    # `_settle` completes or reverts an interrupted update. `is_random` is a mask of the
-    # queried labels that were drawn at random; only these are used to detect drift.
+    # `_recover` completes or reverts an interrupted update. `is_random` is a mask of
+    # the queried labels that were drawn at random; only these are used to detect drift.
 
     def _start(self):
         # Validate the parameters and initialize the state, before the first row.
@@ -307,7 +307,7 @@ class StreamActiveLearner(
         ndarray of shape (n_rows,), bool
             Whether to query the label of each row, which is charged to the budget.
         """
-        self._settle()
+        self._recover()
         other = self._shadow_copy()
         X = other._read(X)
         if self._learns_unlabeled:
@@ -461,7 +461,7 @@ class StreamActiveLearner(
         StreamActiveLearner
             The updated learner.
         """
-        self._settle()
+        self._recover()
         other = self._shadow_copy()
         if is_dictionary(X):
             y = [y]
@@ -526,7 +526,7 @@ class StreamActiveLearner(
         StreamRun
             Predictions, queried rows and metrics.
         """
-        self._settle()
+        self._recover()
         other = self._shadow_copy()
         X = other._read(X)
         y = other._read_labels(y, X)
@@ -602,43 +602,43 @@ class StreamActiveLearner(
         return self
 
     @property
-    @reads_settled
+    @reads_consistent
     def classes_(self) -> NDArray[Any]:
         """Labels of the stream."""
         check_is_fitted(self, "estimator_")
         return self._classes
 
     @property
-    @reads_settled
+    @reads_consistent
     def n_rows_seen_(self) -> int:
         """Number of rows decided on."""
         return self._budget.n_rows if hasattr(self, "_budget") else 0
 
     @property
-    @reads_settled
+    @reads_consistent
     def n_queried_(self) -> int:
         """Number of labels queried."""
         return self._budget.n_queried if hasattr(self, "_budget") else 0
 
     @property
-    @reads_settled
+    @reads_consistent
     def queried_share_(self) -> float:
         """Share of the rows whose labels were queried."""
         return self.n_queried_ / max(self.n_rows_seen_, 1)
 
     @property
-    @reads_settled
+    @reads_consistent
     def n_taught_(self) -> int:
         """Number of labels learned by `teach` and `run`."""
         return getattr(self, "_n_taught", 0)
 
     @property
-    @reads_settled
+    @reads_consistent
     def n_drifts_(self) -> int:
         """Number of detected drifts, each of which replaced the model."""
         return getattr(self, "_n_drifts", 0)
 
-    @reads_settled
+    @reads_consistent
     def predict(self, X: RowsLike) -> NDArray[Any]:
         """Predict classes with the model so far.
 
@@ -654,7 +654,7 @@ class StreamActiveLearner(
         X = self._as_table(X)  # raises if there is no model
         return self.estimator_.predict(X)
 
-    @reads_settled
+    @reads_consistent
     def predict_proba(self, X: RowsLike) -> Floats:
         """Class probabilities of the model so far.
 
@@ -670,7 +670,7 @@ class StreamActiveLearner(
         X = self._as_table(X)
         return self.estimator_.predict_proba(X)
 
-    @reads_settled
+    @reads_consistent
     def __getstate__(self):
         state = dict(super().__getstate__())
         state.pop("_pending_update", None)

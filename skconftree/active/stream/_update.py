@@ -52,10 +52,10 @@ class StreamUpdates(Transactional):
 
     _pending_update = None
 
-    def _is_settled(self):
+    def _is_consistent(self):
         return self._pending_update is None
 
-    def _settle(self):
+    def _recover(self):
         update = self._pending_update
         if update is None:
             return
@@ -89,7 +89,7 @@ class StreamUpdates(Transactional):
         try:
             self._run_steps()
         except BaseException:
-            self._settle()
+            self._recover()
             raise
 
     def _learns_inplace(self):

@@ -421,7 +421,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         150
         """
         learn = partial(self._learn, predicts=False)
-        if self._open_world(new_classes):
+        if self._adds_classes(new_classes):
             self._learn_in_runs(learn, X, y, classes, sample_weight, X_pool)
         else:
             learn(X, y, classes, sample_weight, X_pool)
@@ -473,7 +473,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         True
         """
         learn = partial(self._learn, predicts=True)
-        if self._open_world(new_classes):
+        if self._adds_classes(new_classes):
             runs = self._learn_in_runs(learn, X, y, classes, sample_weight, X_pool)
             return joined_runs(runs, is_proba=False)
         predicted = learn(X, y, classes, sample_weight, X_pool)

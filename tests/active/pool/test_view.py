@@ -107,10 +107,10 @@ def test_other_learners_have_more_or_fewer_answers():
     assert (learner.predict_proba(X) == taught(3).predict_proba(X)).all()
 
 
-def test_a_view_settles_what_an_interrupt_has_left():
+def test_a_view_completes_an_interrupted_update():
     learner = taught()
     expected = learner.y_
-    learner._unsettled = True
+    learner._interrupted = True
     learner._codes[:] = -1
     assert (LearnerView(learner).codes == expected).all()
 

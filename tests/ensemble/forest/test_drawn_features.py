@@ -193,10 +193,10 @@ def test_a_damaged_past_raises():
     make, (tree, values, grown) = state
     with pytest.raises(ValueError, match="corrupt"):
         make(tree, values | {"in_forest": False}, grown)
-    with pytest.raises(ValueError, match="does not match the tree"):
+    with pytest.raises(ValueError, match="do not match its nodes"):
         make(tree, values | {"in_forest": 1}, grown)
     for n_first in (1, 6, 3.0):
-        with pytest.raises(ValueError, match="does not match the tree"):
+        with pytest.raises(ValueError, match="do not match its nodes"):
             make(tree, values | {"n_first": n_first}, grown)
 
 
