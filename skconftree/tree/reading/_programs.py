@@ -74,7 +74,7 @@ def plain(value, what):
     if kind is float and not math.isfinite(value):
         raise ValueError(
             f"The {what} {value!r} is not finite, so that no rule can be written for "
-            "it."
+            "it. Replace it before fit."
         )
     # a subclass, such as an enumeration, may have another repr
     return kind(value) if kind is not str else str.__str__(value)
