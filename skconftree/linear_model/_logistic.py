@@ -17,7 +17,7 @@ SMALLEST = 1e-7  # probability in a log loss
 MIN_NEWTON = 3e7  # multiplications of a step of Newton's method that takes no time
 MAX_RATIO = 50  # other multiplications of such a step, for each row, class and term
 MAX_JOINT = 2e8  # multiplications for the covariance of all classes together
-RIDGE = 1e-9  # of the variance of terms, some of which can be collinear
+RIDGE = 1e-9  # of the variance of terms, because terms can be collinear
 MAX_STEPS = 100  # of Newton's method
 
 

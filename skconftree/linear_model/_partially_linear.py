@@ -144,7 +144,8 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
     the intervals too short: on simulated tables 95% intervals cover as many true
     coefficients as :doc:`/guide/scorecard` reports. For more than two classes, a
     coefficient is relative to the mean of the classes. If there are many classes and
-    leaves, the covariance between the coefficients of different classes is left out.
+    leaves, the covariance between the coefficients of different classes is left out. If
+    there are many rows and leaves, likelihood-ratio tests are replaced by Wald tests.
 
     References
     ----------
