@@ -60,7 +60,7 @@ STRATEGIES = (
     "split_conf_tree",
 )
 SEEDLESS = {"variable_uncertainty"}  # it draws nothing
-SEEDS = {"strategies": 5, "ddm": 1}
+SEEDS = {"strategies": 5, "ddm": 2}
 OF_THE_DEFAULT = ("random", "conf_tree")
 BUDGETS = (0.05, 0.1, 0.2)
 N_FACTORS = 30

@@ -15,7 +15,7 @@ The parts, each with the thesis's protocol unless said otherwise:
   and 4.23).
 - ``curves``: the first of these runs, on the way to the last label.
 - ``modes``: the planes of one run on DICED after all rows without a label, and after
-  some labels query strategy score, by their direction (figures 4.8 to 4.11).
+  some labels queried by score, by their direction (figures 4.8 to 4.11).
 - ``intercept``: does `fit_intercept` pay? Half of a table to train, in random order,
   with all labels or twenty.
 - ``speed``: rows a second.
@@ -58,7 +58,7 @@ ONLINE = {  # what the thesis found
 }
 RUNS = {
     "online": 10,
-    "buffer": 2,
+    "buffer": 5,
     "offline": 100,
     "curves": 40,
     "modes": 1,
