@@ -590,7 +590,7 @@ def _missing_labels(options):
                 f"{counted(len(rows), 'row')} of {file}, the first of them row "
                 f"{rows[0]}; --skip-missing ignores such rows"
             )
-    raise RuntimeError(f"{options.data} has changed")
+    raise RuntimeError(f"{options.data} has changed while it was read; start again")
 
 
 def _grow_in_parts(tree, options, features, texts, progress, step="", rows=None):
