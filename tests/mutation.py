@@ -76,6 +76,7 @@ SPLITS = tuple(
             "skipped_validation",
             "split_attempts",
         ),
+        *("ctree", "monotonic"),
     )
 )
 LEAVES = (
@@ -91,14 +92,17 @@ LEAVES = (
     *("tests/contracts/test_chunking.py", "tests/contracts/test_skops_files.py"),
     *("tests/contracts/test_state.py", "tests/contracts/test_growth.py"),
     *("tests/contracts/test_memory_limit.py", "tests/contracts/test_drift.py"),
+    "tests/ensemble/forest/test_streams.py",
 )
+OWN_RULES = ("tests/tree/test_ctree.py", "tests/contracts/test_python_components.py")
 TESTS = {
-    "bounds": (KERNELS, TREES, ("tests/bounds",)),
-    "criteria": ((*KERNELS, *TREES), REFERENCE, (*SPLITS, "tests/bounds")),
+    "bounds": (KERNELS, TREES, ("tests/bounds", *OWN_RULES)),
+    "criteria": ((*KERNELS, *TREES), REFERENCE, (*SPLITS, "tests/bounds", *OWN_RULES)),
     "tree/split": (TREES, REFERENCE, SPLITS),
     "tree/pruning": (
         TREES,
         ("tests/tree/test_pruning.py", "tests/tree/test_lookahead.py"),
+        ("tests/tree/test_protected_splits.py", "tests/tree/test_shrinkage.py"),
     ),
     "tree/leaves": (TREES, REFERENCE[1:], LEAVES),
     "tree/batch": (TREES, REFERENCE, (*SPLITS, "tests/tables/test_sparse.py")),

@@ -583,12 +583,14 @@ def _missing_labels(options):
     for file in files_of(options.data):
         batches = large.iter_batches(str(file), [options.target])
         texts = chain.from_iterable(b[0].cast("string").to_pylist() for b in batches)
-        rows = [row for row, text in enumerate(texts, 1) if is_missing(text or "")]
-        if rows:
+        missing = [(i, t) for i, t in enumerate(texts, 1) if is_missing(t or "")]
+        if missing:
+            row, text = missing[0]
+            named = f", but {text!r}" if (text or "").strip() else ""
             return (
-                f"target column {options.target!r} has no value in "
-                f"{counted(len(rows), 'row')} of {file}, the first of them row "
-                f"{rows[0]}; --skip-missing ignores such rows"
+                f"target column {options.target!r} has no value in row {row}{named} "
+                f"({counted(len(missing), 'row')} of {file} in all); --skip-missing "
+                "ignores such rows"
             )
     raise RuntimeError(f"{options.data} has changed while it was read; start again")
 

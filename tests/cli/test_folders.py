@@ -158,8 +158,8 @@ def test_in_parts(folder, whole, tmp_path, capsys):
     capsys.readouterr()
     run("fit", folder, *argv, tmp_path / "m", code=1)
     assert (
-        f"target column 'kind' has no value in 266 rows of {path}, the first of them "
-        "row 2; --skip-missing ignores such rows" in capsys.readouterr().err
+        f"target column 'kind' has no value in row 2, but '?' (266 rows of {path} in "
+        "all); --skip-missing ignores such rows" in capsys.readouterr().err
     )
     run("fit", folder, *argv, tmp_path / "m", "--skip-missing")
     assert load(tmp_path / "m")[0].n_rows_seen_ == N - 266

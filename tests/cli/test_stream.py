@@ -359,7 +359,7 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
             "is not a model that",
         ),
         (sealed(format=99), "has format 99"),
-        (sealed(format=_model_file.FORMAT), "is damaged: KeyError('labels')"),
+        (sealed(format=_model_file.FORMAT), "is corrupt: KeyError('labels')"),
         (sealed(), "is not a model that"),
     ]:
         model.write_bytes(content)

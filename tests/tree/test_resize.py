@@ -83,13 +83,14 @@ def test_weights_of_classes():
 
 def table(nominal):
     """A frame whose last column has values, and decides, only in its second half."""
+    rng = np.random.default_rng(0)
     frame = pd.DataFrame(X, columns=list("abc")).astype(float)
     if nominal:
-        values = np.array(["x", "y", "z"])[RNG.integers(0, 3, N)]
+        values = np.array(["x", "y", "z"])[rng.integers(0, 3, N)]
         frame["late"] = pd.Series(values, dtype="str")
         y = (X[:, 0] > 0) ^ (values == "x")
     else:
-        frame["late"] = values = RNG.normal(size=N)
+        frame["late"] = values = rng.normal(size=N)
         y = (X[:, 0] > 0) ^ (values > 0)
     y[:LATE] = X[:LATE, 0] > 0
     gaps = frame.copy()
@@ -98,7 +99,7 @@ def table(nominal):
 
 
 @pytest.mark.parametrize("nominal", [False, True])
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "gaussian"])
+@pytest.mark.parametrize("name", KINDS)
 def test_late_columns_were_missing_before(name, nominal):
     frame, y = table(nominal)
     tree = ConfidenceTreeClassifier(**KINDS[name])
@@ -106,8 +107,9 @@ def test_late_columns_were_missing_before(name, nominal):
     tree.partial_fit(old[:LATE], y[:LATE], classes=[0, 1])
     proba = tree.predict_proba(old)
     late = resized(tree, columns=[("late", nominal)])
+    # naive Bayes has one more factor, which is near 1 unless a leaf has few rows
     np.testing.assert_allclose(
-        late.predict_proba(frame[:LATE]), proba[:LATE], atol=0.02
+        late.predict_proba(frame[:LATE]), proba[:LATE], atol=0.05
     )
     found = late.partial_fit_predict(frame[LATE:], y[LATE:])
     want = ConfidenceTreeClassifier(**KINDS[name])
@@ -121,16 +123,10 @@ def test_late_columns_were_missing_before(name, nominal):
         assert np.mean(found == y[LATE:]) > 0.9
 
 
-def test_what_cannot_have_further_columns():
-    frame, y = table(False)
-    for model in (
-        ConfidenceTreeClassifier(leaf_memory="gaussian"),
-        ConfidenceForestClassifier(2),
-    ):
-        model.partial_fit(frame, y, classes=[0, 1])
+def test_a_label_of_another_type_adds_nothing():
+    for model in (ConfidenceTreeClassifier(), ConfidenceForestClassifier(2)):
+        model.partial_fit(X, Y, classes=ALL)
         before = pickle.dumps(model)
-        with pytest.raises(ValueError, match="columns cannot be added to a forest"):
-            model._extend(columns=[("late", False)])
         with pytest.raises(ValueError, match="'x' has another type than the classes"):
             model._extend(labels=["x"])
         assert pickle.dumps(model) == before
