@@ -322,7 +322,6 @@ class TreeGrowth(NamedTuple):
             left_out,
             keeps_stops=True,
             merges=requested_pruning(estimator) == "auto" and pruning is not None,
-            isotonic=True,
         )
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)
         n_bins = 0

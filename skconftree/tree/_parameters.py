@@ -444,8 +444,7 @@ class Plan(NamedTuple):
     """Settings to grow and prune a tree; the features `left_out` are not used.
 
     If `keeps_stops`, the tree stores why its leaves are leaves. If `merges`, leaves of
-    splits without strong evidence that predict the same class are merged. If
-    `isotonic`, the leaves get isotonic values if there are monotonicity constraints.
+    splits without strong evidence that predict the same class are merged.
     """
 
     settings: GrowthSettings
@@ -455,7 +454,6 @@ class Plan(NamedTuple):
     left_out: np.ndarray | None = None
     keeps_stops: bool = False
     merges: bool = False
-    isotonic: bool = False
 
     @property
     def resolved(self):
@@ -488,7 +486,7 @@ class Plan(NamedTuple):
             constrain(pruned, settings.monotonic_cst)
         if self.merges:
             pruned = merge_leaves(pruned)
-        if self.isotonic and settings.monotonic_cst is not None:
+        if settings.monotonic_cst is not None:
             make_isotonic(pruned, settings.monotonic_cst)
         n_pruned = np.count_nonzero(tree.n_children) - np.count_nonzero(
             pruned.n_children

@@ -71,6 +71,12 @@ def clipped(monkeypatch):
     monkeypatch.setattr(_monotonic, "MAX_LEAVES", 0)
 
 
+def gain(tree, node):
+    impurity = tree.weighted_n_node_samples * tree.impurity
+    children = tree.children_left[node], tree.children_right[node]
+    return impurity[node] - sum(impurity[child] for child in children)
+
+
 def check_same_tree_as_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     X, y = random_table(rng)
@@ -87,6 +93,10 @@ def check_same_tree_as_scikit_learn(seed):
     theirs = DecisionTreeClassifier(random_state=0, **parameters)
     ours, theirs = (model.fit(X, y, weight).tree_ for model in (ours, theirs))
     here, there = list(preorder(ours)), list(preorder(theirs))
+    for node, other in zip(here, there, strict=False):
+        if ours.feature[node] != theirs.feature[other]:
+            assert_allclose(gain(ours, node), gain(theirs, other), rtol=1e-9)
+            return  # a tie decides
     assert_array_equal(ours.feature[here], theirs.feature[there])
     assert_allclose(ours.threshold[here], theirs.threshold[there])
     assert_allclose(ours.value[here], theirs.value[there], atol=1e-12)
@@ -244,6 +254,22 @@ def test_isotonic_values_fit_better(monkeypatch, shrinkage, class_weight):
             assert ours <= theirs * (1 + 1e-12)
         assert free.tree_.keeps_values is False
     assert better > 3
+
+
+def test_trees_of_a_forest_have_isotonic_values(monkeypatch):
+    X, y = random_table(np.random.default_rng(0), 300, 3, decimals=1)
+    forest = ConfidenceForestClassifier(
+        4, bound=None, max_depth=5, monotonic_cst=[1, 0, -1], random_state=0
+    )
+
+    def losses():
+        for tree in (model.tree_ for model in forest.fit(X, y).estimators_):
+            leaves = tree.n_children == 0
+            yield -xlogy(tree.counts[leaves], tree.proba[leaves]).sum()
+
+    isotonic = list(losses())
+    monkeypatch.setattr(_monotonic, "MAX_LEAVES", 0)
+    assert (np.array(isotonic) < list(losses())).all()
 
 
 def unconstrained(tree):

@@ -104,8 +104,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
             default=None
         `fit` only. Sign by which the probability of ``classes_[1]`` may change if only
         this feature increases, as in :class:`~skconftree.ConfidenceTreeClassifier`.
-        Every tree is monotone, with clipped probabilities, and so is the forest. It
-        then has no `partial_fit`.
+        Every tree is monotone, and so is the forest. It then has no `partial_fit`.
     shrinkage : float or "auto", default=0.0
         `fit` only. Shrinkage of leaf probabilities toward those of the parent nodes in
         each tree, as in :class:`~skconftree.ConfidenceTreeClassifier`. Larger values
