@@ -219,7 +219,7 @@ class ColumnType(NamedTuple):
     reading: Reading | None  # None if it is nominal
     notes: list[str]
     identifies_rows: bool = False
-    contains_name: bool = False  # whether the column name could be a value
+    name_is_value: bool = False  # whether the column name could be a value
     numbers: Reading | None = None  # reading of --numeric; None without numbers
     ambiguous: str | None = None  # a text whose value depends on the decimal sign
 
@@ -290,8 +290,8 @@ def infer_column(texts, comma_first=False, dates=None, name=None, decimal=None):
     if name is None:
         return column
     if column.reading is None:
-        return column._replace(contains_name=name in texts)
-    return column._replace(contains_name=bool(_readable([name], column.reading)))
+        return column._replace(name_is_value=name in texts)
+    return column._replace(name_is_value=bool(_readable([name], column.reading)))
 
 
 def _known(texts):

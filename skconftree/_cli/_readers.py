@@ -130,7 +130,7 @@ def missing_header_note(stream, types):
     numbers = [name for name in header if parse_decimal(name) is not None]
     if 2 * len(numbers) >= max(len(header), 1):
         why = f"columns have names such as {numbers[0]!r}"
-    elif types and all(column.contains_name for column in types):
+    elif types and all(column.name_is_value for column in types):
         why = f"columns have names that are values below them, such as {header[0]!r}"
     else:
         return ""
@@ -831,7 +831,7 @@ class ParquetStream:
         column = infer_column(
             texts, dates=self._dates, name=name, decimal=self._decimal
         )
-        column = column._replace(contains_name=False)
+        column = column._replace(name_is_value=False)
         if content == "categories":
             notes = [] if column.reading else column.notes
             return column._replace(reading=None, notes=notes, identifies_rows=False)
