@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # type checkers do not run __getattr__
     from .linear_model import OASISClassifier, PartiallyLinearTreeClassifier
     from .tables import BinaryTests
     from .tree import ConfidenceTreeClassifier
+    from .utils import load_model, save_model
 
 # Modules are imported on first access, so that the command line starts quickly.
 _PACKAGE_OF = {
@@ -34,6 +35,8 @@ _PACKAGE_OF = {
     "NCMTreeClassifier": "ensemble",
     "OASISClassifier": "linear_model",
     "PartiallyLinearTreeClassifier": "linear_model",
+    "load_model": "utils",
+    "save_model": "utils",
 }
 # Public subpackages; the others are internal.
 _SUBPACKAGES = {
@@ -62,6 +65,8 @@ __all__ = [
     "OASISClassifier",
     "PartiallyLinearTreeClassifier",
     "__version__",
+    "load_model",
+    "save_model",
 ]
 
 

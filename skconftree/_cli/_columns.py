@@ -761,7 +761,7 @@ def unknown_categories(X, categories):
 # rows, and a tree that uses them is useless for new rows.
 
 OWN_SUFFIX = " (skconftree)"  # appended to a name that the table already has
-PREDICTED = "predicted"
+PREDICTED, EXPLANATION = "predicted", "explanation"
 SHARE = "probability of "
 LABELED_BY, LABELED_AT = "labeled by", "labeled at"
 
@@ -776,9 +776,11 @@ def written_columns(header, target=None):
 
     ``label`` writes *predicted*, *probability of A*, ..., *labeled by*, *labeled at*;
     ``predict`` the target, or *predicted TARGET*, and then *probability* as the last
-    column, or *probability of A*, ...
+    column, or *probability of A*, ..., and perhaps *explanation*.
     """
-    columns = []
+    columns, last = [], len(header)
+    if header and header[-1].removesuffix(OWN_SUFFIX) == EXPLANATION:
+        last -= 1
     for index, name in enumerate(header):
         base = name.removesuffix(OWN_SUFFIX)
         end = index + 1
@@ -791,12 +793,14 @@ def written_columns(header, target=None):
         next_names = [n.removesuffix(OWN_SUFFIX) for n in header[end : end + 2]]
         if not is_added and name != target:
             continue
-        if len(shares) >= 2 and (is_added or end == len(header)):
+        if len(shares) >= 2 and (is_added or end == last):
             columns += [name, *shares] if is_added else shares
             if is_added and next_names == [LABELED_BY, LABELED_AT]:
                 columns += header[end : end + 2]
-        elif header[index + 1 :] == ["probability"]:
-            columns += [name, "probability"] if is_added else ["probability"]
+            elif end == last:
+                columns += header[last:]
+        elif header[index + 1 : last] == ["probability"]:
+            columns += [name] * is_added + ["probability", *header[last:]]
     return [name for name in dict.fromkeys(columns) if name != target]
 
 

@@ -13,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from .. import PartiallyLinearTreeClassifier, __version__, large
 from ..tree import export_text, node_table
+from ..utils import save
 from ._columns import POINT, UnknownCategories, excluded_notes
 from ._common import (
     aligned,
@@ -44,7 +45,6 @@ from ._cross_validation import (
     tested_sentence,
 )
 from ._files import STANDARD, check_files, write_json
-from ._model_file import save
 from ._options import BASELINES
 from ._readers import (
     Dialect,
@@ -349,7 +349,6 @@ def _save_tree(tree, features, readings, dialect, options):
     """Save a tree, with the metadata to read other tables in the same way."""
     metadata = {
         "kind": FITTED,
-        "version": __version__,
         "target": options.target,
         "--decimal": options.decimal,
         "delimiter": dialect.delimiter,

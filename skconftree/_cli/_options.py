@@ -110,6 +110,8 @@ TREE = f"""
   parameters of the bound and the pruning are bound__NAME and pruning__NAME; may be
   repeated
 {SEED}"""
+FORMS = ("text", "rules", "sql", "python", "html", "svg", "json", "sklearn")
+DIALECTS = "ansi postgres sqlite duckdb mysql bigquery spark snowflake mssql".split()
 REPORT = """
 --report FILE
   write a report to this .html file
@@ -178,6 +180,23 @@ data DATA
 --output FILE
   output file; default: standard output
 {VERBOSE}""",
+    ),
+    "show": (
+        "_show run_show",
+        "print a saved model, or convert it to rules, SQL, Python and other forms",
+        "Prints a model that fit, stream or skconftree.save_model saved. SQL and "
+        "Python give the probability of each class. The forms html and svg are "
+        "pictures, and sklearn is scikit-learn's counterpart as a file of joblib.",
+        """
+model MODEL
+  saved by --output of fit or stream
+--as
+  form of the result; default: text
+--dialect
+  dialect of --as sql; default: ansi
+--output FILE
+  output file; default: standard output
+""",
     ),
     "audit": (
         "_audit run_audit",
@@ -376,6 +395,8 @@ KEYWORDS = {
     "--checkpoint-every": {"type": at_least(1), "default": 100_000},
     "--stop-risk": {"type": share},
     "--strategy": {"choices": STRATEGIES, "default": "auto"},
+    "--as": {"choices": FORMS, "default": "text"},
+    "--dialect": {"choices": DIALECTS},
     "--decimal": {"choices": (".", ",")},
     "--dates": {"choices": ("dmy", "mdy")},
     "--delta": {"type": float},

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 from ..tree import node_table
-from ._columns import PREDICTED, SHARE, UnknownCategories, added_name
+from ._columns import EXPLANATION, PREDICTED, SHARE, UnknownCategories, added_name
 from ._common import has_score, tree_of, with_columns
 from ._files import atomic_write, check_files
 from ._readers import is_parquet
@@ -58,7 +58,7 @@ def _blocks(options, model, columns, copied, progress):
     titles = [model.target or "class", "probability"]
     if options.proba:
         titles[1:] = [f"{SHARE}{label}" for label in classes.tolist()]
-    titles += ["explanation"] * options.explain
+    titles += [added_name(EXPLANATION, names)] * options.explain
     titles = [
         added_name(f"{PREDICTED} {title}", names) if title in names else title
         for title in titles

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import __version__
 from ..evaluation import PrequentialEvaluator
+from ..utils import load, load_metadata, save
 from ._columns import (
     READINGS,
     UnparseableValues,
@@ -44,7 +45,6 @@ from ._common import (
 )
 from ._files import STANDARD, check_files, locked, write_json
 from ._live import LiveInput
-from ._model_file import load, load_metadata, save
 from ._readers import (
     check_categories,
     header_notes,

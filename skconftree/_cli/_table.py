@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
+from ..utils import load
 from ._columns import (
     DECIMALS,
     MAX_UNPARSEABLE,
@@ -28,7 +29,6 @@ from ._common import (
     missing_text,
     typed_labels,
 )
-from ._model_file import load
 from ._options import did_you_mean
 from ._readers import (
     Dialect,
@@ -161,8 +161,10 @@ class Model(NamedTuple):
 
 
 def model_columns(path):
-    """Load a model that `fit` or `stream` saved."""
+    """Load a model that `fit`, `stream` or `save_model` saved."""
     tree, metadata = load(path)
+    if "readings" not in metadata:  # saved in Python
+        return _model_of_frame(path, tree)
     try:
         readings = [
             None if name is None else READINGS[name] for name in metadata["readings"]
@@ -178,6 +180,18 @@ def model_columns(path):
         return Model(tree, features, readings, metadata["target"], like)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path} is corrupt: {error!r}") from None
+
+
+def _model_of_frame(path, model):
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise UserError(
+            f"the model in {path} has no names of columns; fit it to a data frame"
+        )
+    number = READINGS["decimal point"]
+    categories = model.categories_ or [None] * len(names)
+    readings = [number if known is None else None for known in categories]
+    return Model(model, list(map(str, names)), readings, None, Dialect())
 
 
 class ModelColumns:

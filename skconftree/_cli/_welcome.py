@@ -11,6 +11,7 @@ skconftree DATA.csv --target COLUMN            fit a tree, compare it with CART
 skconftree DATA.csv --target COLUMN --report tree.html    the same as an HTML page
 skconftree DATA.csv --target COLUMN --output MODEL        save the tree, and then
 skconftree predict MODEL NEW.csv               predict the classes of other rows
+skconftree show MODEL --as rules               the model as rules, SQL, Python, ...
 skconftree audit MODEL NEW.csv                 test each split on new labeled rows
 skconftree stream DATA.csv --target COLUMN     a table larger than memory, row by row
 skconftree label POOL.csv --labels yes,no      choose which rows to label, label them

@@ -161,7 +161,7 @@ def _cells(arrays, parts, shape):
 
 
 def _estimator(arrays, path, parameters):
-    kind = _class_of(path)
+    kind = class_of(path)
     if kind is None:
         _named(arrays, path)
     merge_defaults(parameters, default_parameters(kind), kind.__name__)
@@ -195,7 +195,7 @@ def with_default_parameters(value):
     if type(value) is not dict:
         return value
     value = {name: with_default_parameters(part) for name, part in value.items()}
-    kind = _class_of(value.get("class"))
+    kind = class_of(value.get("class"))
     if kind is not None:
         defaults = default_parameters(kind)
         merge_defaults(value["with"], defaults, kind.__name__)
@@ -219,12 +219,12 @@ def _path_of(kind):
     package, *modules = kind.__module__.split(".")
     for n in range(len(modules) + 1):
         path = ".".join([package, *modules[:n], kind.__name__])
-        if _class_of(path) is kind:
+        if class_of(path) is kind:
             return path
     return None
 
 
-def _class_of(path):
+def class_of(path):
     # Return the class of a dotted name if it is a public estimator of `PACKAGES` or of
     # scikit-learn, where each module of the path must be in `__all__` of its parent.
     if type(path) is not str:

@@ -45,6 +45,18 @@ def atomic_write(path, mode="wb", *, temporary=None, **how):
     sync_folder(folder)
 
 
+@contextlib.contextmanager
+def named_errors(action, path):
+    """Let errors of the system name the action and the file, except for a pipe."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        message = f"cannot {action} {path}: {error.strerror or error}"
+        raise type(error)(message) from error
+
+
 def write_text(path, text):
     """Write a text file atomically."""
     with atomic_write(path) as file:

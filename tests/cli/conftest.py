@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from skconftree._cli import _model_file
+from skconftree.utils import _model_file
 
 KILLED = """
 import os, signal, sys

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from skconftree._cli import _common, main
-from skconftree._cli._model_file import load
 from skconftree.inspection import audit_splits
+from skconftree.utils._model_file import load
 
 FAST = ["--folds", "2", "--baselines", "none"]
 

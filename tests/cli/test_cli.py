@@ -276,7 +276,10 @@ def test_an_error_in_the_command_is_one_line(table, capsys, argv, words):
 @pytest.mark.parametrize(
     ("argv", "hint"),
     [
-        (["fti", "t.csv"], "'fti' is neither a command (fit, predict, audit, stream, "),
+        (
+            ["fti", "t.csv"],
+            "'fti' is neither a command (fit, predict, show, audit, stream, ",
+        ),
         (["fti", "t.csv"], "Did you mean 'fit'?"),
         (["t.csv", "kind"], "the column to predict is given by --target kind"),
         (["stream", "t.csv", "--target", "kind", "--drift", "ddm"], "--set NAME=VALUE"),

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skconftree._cli import _columns, _model_file, main
+from skconftree._cli import _columns, main
 from skconftree._cli._columns import (
     COMMA,
     DATE,
@@ -32,6 +32,7 @@ from skconftree._cli._readers import (
 )
 from skconftree.tables import _columns as tables_columns
 from skconftree.tables import _features
+from skconftree.utils import _model_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _model_file, main
+from skconftree._cli import main
 from skconftree._cli._common import with_dates
 from skconftree.inspection import ConfidenceTreeDisplay
 from skconftree.tree import (
@@ -18,6 +18,7 @@ from skconftree.tree import (
     export_text,
     node_table,
 )
+from skconftree.utils import _model_file
 
 DAYS = 19_700  # since 1970-01-01, of 2023-12-09
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skconftree._cli import _common, _model_file, main
+from skconftree._cli import _common, main
 from skconftree._cli._columns import (
     COMMA,
     DATES,
@@ -28,6 +28,7 @@ from skconftree._cli._columns import (
 )
 from skconftree._cli._label import read_pool
 from skconftree._cli._options import make_parser
+from skconftree.utils import _model_file
 
 FAST = ["--folds", "2", "--baselines", "none"]
 AMOUNTS = list(range(100, 3000, 20))

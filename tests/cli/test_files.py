@@ -199,9 +199,17 @@ def test_known_endings_are_cut_off(table, name):
         ("a,y,predicted y,probability of 0,probability of 1", "y", 3),
         ("a,y,probability of 0,probability of 1", "y", 2),
         ("a,y,probability", "y", 1),
+        ("a,y,probability,explanation", "y", 2),
+        (
+            "explanation,y,predicted y,probability of 0,probability of 1,"
+            "explanation (skconftree)",
+            "y",
+            4,
+        ),
         # columns of one's own
         ("a,predicted,y", "y", 0),
         ("probability,y", "y", 0),
+        ("a,y,explanation", "y", 0),
         ("a,probability of rain,y", "y", 0),
         ("y,probability,a", "y", 0),
         ("labeled by,labeled at,y", "y", 0),

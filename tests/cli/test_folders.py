@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from skconftree._cli import main
-from skconftree._cli._model_file import load
+from skconftree.utils._model_file import load
 
 N = 1200
 RNG = np.random.default_rng(0)

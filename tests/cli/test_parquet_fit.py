@@ -12,7 +12,7 @@ import pytest
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _fit, _table, main
-from skconftree._cli._model_file import load
+from skconftree.utils._model_file import load
 
 
 @pytest.fixture

@@ -22,8 +22,9 @@ from reference.effort import crossed
 from reference.registries import MEMORIES
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _model_file, _stream, main
+from skconftree._cli import _stream, main
 from skconftree.evaluation import iter_prequential
+from skconftree.utils import _model_file
 
 pytestmark = [
     pytest.mark.skipif(

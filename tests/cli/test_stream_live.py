@@ -13,9 +13,10 @@ import time
 import numpy as np
 import pytest
 
-from skconftree._cli import _model_file, main
+from skconftree._cli import main
 from skconftree._cli._live import LiveInput
 from skconftree.datasets import make_sea
+from skconftree.utils import _model_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
 N_ROWS = 1200

@@ -14,9 +14,10 @@ import pytest
 from reference.effort import cases
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _model_file, main
+from skconftree._cli import main
 from skconftree._cli._readers import MAX_COLUMN_CATEGORIES
 from skconftree.tables._features import MAX_CATEGORIES
+from skconftree.utils import _model_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 

@@ -13,11 +13,11 @@ import pytest
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree._cli._model_file import save
 from skconftree.active import SplitSampling, StreamActiveLearner
 from skconftree.drift import DDM
 from skconftree.evaluation import PrequentialEvaluator
 from skconftree.testing import check_detector
+from skconftree.utils._model_file import save
 
 N, CHANGE = 700, 400
 CLASSES = [0, 1]

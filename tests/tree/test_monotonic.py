@@ -20,9 +20,9 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree._cli import _model_file
 from skconftree.tree import LeafReason, PessimisticPruning, _monotonic
 from skconftree.tree.nodes._derived import shrunk
+from skconftree.utils import _model_file
 
 SIGNS = (-1, 0, 1)
 

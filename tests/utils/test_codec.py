@@ -24,8 +24,8 @@ from skconftree.utils._codec import (
     PACKAGES,
     CannotBeRestored,
     StateError,
-    _class_of,
     _path_of,
+    class_of,
     from_json,
     is_count,
     is_missing,
@@ -234,7 +234,7 @@ def test_every_public_estimator_can_be_restored():
                     continue
                 if issubclass(kind, BaseEstimator):
                     path = _path_of(kind)
-                    assert _class_of(path) is kind
+                    assert class_of(path) is kind
                     assert path.rpartition(".")[0] in PACKAGES
                     found += 1
     assert found > 50

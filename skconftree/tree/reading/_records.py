@@ -733,9 +733,11 @@ class SplitTexts:
             Branch(right, f"{name} {sides[1]}", None, not missing_left),
         )
 
-    def merged(self, feature, above, at_most, categories, known, missing, seen):
+    def merged(self, feature, above, at_most, categories, known, missing, seen, others):
         """Return the text of the values of a column, empty for all values."""
         name = self.names[feature]
+        if others:
+            return f"{name} is another category"
         if categories is not None:
             return (
                 f"{name} {_set(categories, _category_labels(self.categories[feature]))}"

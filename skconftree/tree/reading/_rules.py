@@ -102,7 +102,8 @@ PartiallyLinearTreeClassifier
           the conditions as in the list. ``conditions`` has an object for each column: a
           number satisfies it if it is greater than ``above`` and less than or equal to
           ``at_most`` (null: no limit), unless ``known`` is false; a category if it is
-          ``in`` the list; and a missing value if ``missing`` is true.
+          ``in`` the list, or not in ``not_in``; and a missing value if ``missing`` is
+          true. Rules with ``rows`` 0 are for categories that no branch takes.
     feature_names : sequence of str or None, default=None
         One name per feature. If None, the names seen by ``fit`` are used; if there are
         none, indices in Python, and ``x0``, ``x1``, ... otherwise.
@@ -201,7 +202,8 @@ PartiallyLinearTreeClassifier
                 f"language={language!r} is for a single tree without a linear score. "
                 "Pass to_tree() of a forest, or use language='python' or 'sql'."
             )
-        rules = _rules(tree, tables[0], columns, order, min_probability, min_rows)
+        limits = min_probability, min_rows
+        rules = _rules(tree, tables[0], columns, order, *limits, language == "list")
         if language == "json":
             return json.dumps(rules, indent=1, allow_nan=False)
         return "\n".join(map(_line, rules))
@@ -294,6 +296,17 @@ class _Condition(NamedTuple):
     known: bool = True  # whether there are numbers
     missing: bool = True  # whether there are missing values
     seen: bool = False  # whether they occurred in training rows
+    others: bool = False  # whether the categories are those that are not taken
+
+    def beside_branches(self, row):
+        """Return the categories that stay at a nominal node; None if there are none."""
+        taken = [value for one in row.branches for value in one.categories]
+        if self.categories is None:
+            return _Condition(
+                categories=tuple(taken), missing=None not in taken, others=True
+            )
+        left = tuple(value for value in self.categories if value not in taken)
+        return self._replace(categories=left, missing=None in left) if left else None
 
     def and_branch(self, row, i):
         """Return the values that also take a branch of a node."""
@@ -316,7 +329,8 @@ class _Condition(NamedTuple):
         """Describe the condition for programs."""
         if self.categories is not None:
             known = [plain(v, "category") for v in self.categories if v is not None]
-            return {"column": column, "in": known, "missing": self.missing}
+            key = "not_in" if self.others else "in"
+            return {"column": column, key: known, "missing": self.missing}
         limits = [
             limit(value) if math.isfinite(value) else None
             for value in (self.above, self.at_most)
@@ -325,8 +339,8 @@ class _Condition(NamedTuple):
         return result | {"known": self.known, "missing": self.missing}
 
 
-def _rules(estimator, table, columns, order, min_probability, min_rows):
-    # Returns a dict for each leaf.
+def _rules(estimator, table, columns, order, min_probability, min_rows, is_list):
+    # Returns a dict for each leaf and, unless `is_list`, for rows that reach none.
     texts = SplitTexts(estimator, list(map(str, columns)), 4)
     strengths = [*(level for _, level in LEVELS), DISTILLED]
     paths, rules = {table[0].node: ({}, None)}, []
@@ -337,8 +351,14 @@ def _rules(estimator, table, columns, order, min_probability, min_rows):
             levels = {evidence, row.evidence.level} - {None}
             weakest = max(levels, key=strengths.index)
             paths[branch.node] = conditions | {row.feature: one}, weakest
-        probability = max(row.value)
-        if row.branches or probability < min_probability or row.weight < min_rows:
+        rows, probability = row.weight, max(row.value)
+        if row.branches:  # rows of other categories may stay here
+            one = conditions.get(row.feature, _Condition())
+            one = one.beside_branches(row) if row.keeps_unknown else None
+            if one is None or is_list:
+                continue
+            rows, conditions = 0.0, conditions | {row.feature: one}
+        if probability < min_probability or rows < min_rows:
             continue
         parts = [texts.merged(j, *one) for j, one in conditions.items()]
         rules.append(
@@ -353,7 +373,7 @@ def _rules(estimator, table, columns, order, min_probability, min_rows):
                 "probabilities": dict(
                     zip(map(str, estimator.classes_), row.value, strict=True)
                 ),
-                "rows": row.weight,
+                "rows": rows,
                 "evidence": evidence,
             }
         )

@@ -1,0 +1,224 @@
+"""Model files: a fitted model and metadata, saved atomically.
+
+`metadata` is a dict. In files of ``skconftree stream``, it contains the number of rows
+read and, as ``run``, the state of the evaluation, to resume the stream.
+
+A file is an archive of arrays in the format of `numpy.savez` and contains no code.
+``head`` is JSON with the format, the version of the package, the class of the model,
+and metadata that are checked before a model is created. ``state`` is JSON with the
+states (pickled attributes) of the model and of the evaluation, see `utils.to_json`.
+Their arrays are members ``array_0``, ``array_1`` etc.; ``sha256`` is the checksum of
+all other members.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import zipfile
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._codec import class_of, from_json, own_version, to_json
+from ._files import atomic_write, named_errors
+from ._types import Estimator
+
+FORMAT = 4
+PACKAGE = "skconftree"
+RUN = "run"  # key of the state of the evaluation in the metadata
+CHECKSUM = "sha256"  # member with the checksum
+
+
+def save_model(model: Estimator, path: str | os.PathLike[str]) -> None:
+    """Save a fitted model to a file that `load_model` and the command line read.
+
+    The file is an archive of arrays and JSON with a checksum. It cannot contain code,
+    and is written in one step: an error or an interrupt leaves an old file intact.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted classifier of this package.
+    path : str or path-like
+        File to write. An existing file is replaced.
+
+    See Also
+    --------
+    load_model : Load such a file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = ConfidenceTreeClassifier().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.model")
+    ...     save_model(tree, path)
+    ...     again = load_model(path)
+    >>> bool((again.predict_proba(X) == tree.predict_proba(X)).all())
+    True
+    """
+    check_is_fitted(model)
+    save(path, model, {})
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Load a model from a file of `save_model` or of the command line.
+
+    No code of the file is executed, and every size and index is checked.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File that `save_model`, ``skconftree fit`` or ``skconftree stream`` wrote.
+
+    Returns
+    -------
+    estimator
+        The fitted model.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model, is damaged, or has a format of another version.
+
+    See Also
+    --------
+    save_model : Save a model.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.model")
+    ...     save_model(ConfidenceTreeClassifier().fit(X, y), path)
+    ...     load_model(path).predict(X[:3])
+    array([0, 0, 0])
+    """
+    return load(path)[0]
+
+
+def save(path, model, metadata, scratch=None):
+    """Write a model with metadata atomically; `scratch` names the temporary file."""
+    name = type(model).__name__
+    if class_of(f"{PACKAGE}.{name}") is not type(model):
+        raise TypeError(
+            f"Only classifiers of {PACKAGE} can be saved. Got {type(model).__name__}. "
+            "Pass the classifier of a pipeline or a search, or use skops."
+        )
+    arrays = []
+    state = {"model": to_json(model.__getstate__(), arrays)}
+    state[RUN] = to_json(metadata.get(RUN), arrays)
+    head = {"format": FORMAT, "version": own_version(), "model": name, **metadata}
+    head.pop(RUN, None)
+    members = {"head": _as_json(head), "state": _as_json(state)}
+    members |= {f"array_{index}": array for index, array in enumerate(arrays)}
+    members[CHECKSUM] = np.array(_checksum(members))
+    with named_errors("write", path), atomic_write(path, temporary=scratch) as file:
+        np.savez(file, **members)
+
+
+def _as_json(value):
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+def _checksum(members):
+    """Return the hash of all members, except the checksum, in their order."""
+    digest = hashlib.sha256()
+    for name, array in members.items():
+        if name != CHECKSUM:
+            digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def load(path, check=None):
+    """Return the model and the metadata; `check` is first called with the metadata."""
+    members, metadata = _read(path)
+    if check is not None:
+        check(metadata)
+    try:
+        state = json.loads(members["state"].tobytes())
+        arrays = [members[f"array_{index}"] for index in range(len(members) - 3)]
+        model = class_of(f"{PACKAGE}.{metadata['model']}")()
+        model.__setstate__(from_json(state["model"], arrays))
+        check_is_fitted(model)
+        run = from_json(state[RUN], arrays)
+    except Exception as error:  # an invalid state can fail in many ways
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    return model, {**metadata, RUN: run}
+
+
+def load_metadata(path):
+    """Load only the metadata of a file written by `save`."""
+    return _read(path)[1]
+
+
+def _read(path):
+    with named_errors("read", path), open(path, "rb", opener=_open_regular) as file:
+        members = _read_members(path, file)
+    return members, _checked_metadata(path, members)
+
+
+def _open_regular(path, flags):
+    file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise ValueError(f"cannot read {path}: it is not a file")
+    return file
+
+
+def _invalid_file(path):
+    return ValueError(
+        f"{path} is not a model that this version of `skconftree` has saved, or it is "
+        "corrupt; name another file, or save the model again"
+    )
+
+
+def _read_members(path, file):
+    """Return the arrays of the archive, whose total size is limited by the file."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+        size = sum(entry.file_size for entry in entries)
+        packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
+        if packed or size > os.fstat(file.fileno()).st_size:
+            raise ValueError("it is packed")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except OSError:
+        raise
+    except Exception as error:  # a corrupt archive can fail in many ways
+        raise _invalid_file(path) from error
+
+
+def _checked_metadata(path, members):
+    try:
+        metadata = json.loads(members["head"].tobytes())
+        version, digest = metadata["format"], members[CHECKSUM].item()
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _invalid_file(path) from error
+    if version != FORMAT:
+        writer = metadata.get("version")
+        remedy = f"; use skconftree {writer}: pip install skconftree=={writer}"
+        raise ValueError(
+            f"{path} cannot be resumed: it has format {version!r}, this version, "
+            f"{own_version()}, reads {FORMAT}{remedy if writer else ''}"
+        )
+    if _checksum(members) != digest:
+        raise ValueError(
+            f"{path} is corrupt: its checksum is wrong; use another copy, or save the "
+            "model again"
+        )
+    return metadata
