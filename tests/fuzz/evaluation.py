@@ -14,6 +14,7 @@ from skconftree.evaluation import (
     iter_prequential,
     prequential_score,
 )
+from skconftree.evaluation._evaluator import adds_classes
 from skconftree.evaluation._prequential import SCORES
 
 from . import invariants
@@ -235,7 +236,9 @@ def _wrongly(sequence, run, model, rows):
         "pos_label": lambda: PrequentialEvaluator(
             fresh, classes=table.classes, pos_label="no such label"
         ),
-        "classes": lambda: PrequentialEvaluator(fresh),
+        "classes": lambda: PrequentialEvaluator(
+            fresh, classes=[None] if adds_classes(fresh) else None
+        ),
         "estimator": lambda: PrequentialEvaluator(draw.one([None, 3, np.mean]), [0]),
         "chunks": lambda: list(iter_prequential(fresh, draw.one([[X], [(X,)], X, 3]))),
         "weights of chunks": lambda: list(
