@@ -73,5 +73,5 @@ def test_rules_of_a_large_tree_are_short(data):
     assert tree.get_n_leaves() > 2000
     rules = export_rules(tree, "sql", response_method="predict")
     assert len(rules) < 400_000
-    depth = max(map(len, (line.split("CASE")[0] for line in rules.split("\n")))) / 4
+    depth = max(len(line) - len(line.lstrip()) for line in rules.split("\n")) / 4
     assert depth <= np.log2(tree.get_n_leaves())
