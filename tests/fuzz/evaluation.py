@@ -1,14 +1,18 @@
 """Tests on a stream, and noise of labels, each in a few calls of its own."""
 
 import pickle
+import warnings
 from dataclasses import asdict
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils import gen_batches
 
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.evaluation import (
+    OneByOne,
     PrequentialEvaluator,
     estimate_label_noise,
     iter_prequential,
@@ -26,6 +30,96 @@ SHARES = ("accuracy", "f1", "no_change_accuracy", "majority_accuracy")
 KAPPAS = ("kappa", "kappa_temporal", "kappa_majority")
 WRONG_COUNTS = (0, -1, 1.5, "ten", None)
 WRONG_SCORES = ("right", ["accuracy", "no such"], 3, None)
+
+
+def learn_in_an_open_world(sequence):
+    """Keys and labels come late; calls of any size give the same model and figures."""
+    draw = sequence.draw
+    n, rng = draw.one([30, 150, 400]), draw.rng
+    model = _open_model(draw)
+    starts = {name: draw.whole(0, n // 2) for name in "abcdef"} | {"a": 0}
+    values = rng.normal(size=(n, len(starts))).round(1)
+    rows = []
+    for i, row in enumerate(values.tolist()):
+        cells = zip(starts, row, strict=True)
+        x = {name: f"{v:.0f}" if name in "ef" else v for name, v in cells}
+        is_known = {k: k == "a" or rng.random() > 0.05 for k in x}
+        rows.append({k: v for k, v in x.items() if starts[k] <= i and is_known[k]})
+    late = np.array([0, 0, draw.whole(0, n), draw.whole(0, n)])
+    codes = rng.integers(4, size=n)
+    codes = np.where(late[codes] > np.arange(n), codes // 3, codes)
+    codes = np.where(values[:, 0] + values[:, 1] > 1, codes, 0)
+    labels = np.array(["p", "k", "z", "a"])[codes].tolist()
+    one, many = (OneByOne(clone(model)) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Keys that|Column '[ef]'")
+        for x, y in zip(rows, labels, strict=True):
+            sequence.call("open world: one row", one.learn_one, x, y)
+            if draw.chance(0.01):
+                one = pickle.loads(pickle.dumps(one))
+            if one.n_rows_seen_ and draw.chance(0.02):
+                _stays(one, draw, x)
+        begin = 0
+        while begin < n:
+            end = min(begin + draw.one([1, 20, 200]), n)
+            if many.columns_ is None:
+                end = begin + 1
+                many.learn_one(rows[begin], labels[begin])
+            else:
+                frame = pd.DataFrame(rows[begin:end])
+                part = frame, labels[begin:end]
+                sequence.call("open world: many rows", many._learn_many, *part)
+            begin = end
+        require(one.columns_ == many.columns_, "open world: other columns")
+        found, other = (pickle.dumps(x.model) for x in (one, many))
+        require(found == other, "open world: another model")
+        _open_figures(sequence, model, values, np.array(labels))
+
+
+def _open_model(draw):
+    settings = {
+        "bound": draw.one([None, "gtest", "credible", "hoeffding", "evalue", "chi2"]),
+        "leaf_memory": draw.one(["auto", "rows", "histogram", "gaussian"]),
+        "leaf_prediction": draw.one(["auto", "majority", "nb", "nba"]),
+        "max_features": draw.one([None, 1, "sqrt"]),
+        "drift": draw.one([None, None, "adwin", "ddm", "local"]),
+        "grace_period": draw.one([1, 10, 40]),
+        "random_state": draw.whole(0, 9),
+    }
+    if draw.chance(0.5):
+        return ConfidenceTreeClassifier(**settings)
+    return ConfidenceForestClassifier(2, **settings)
+
+
+def _stays(one, draw, x):
+    # An invalid row adds no column and no class.
+    before = pickle.dumps(one)
+    wrong = draw.one([({"new": [1]}, "p", 1.0), ({}, 3, 1.0), ({}, "new", -1.0)])
+    try:
+        one.learn_one(x | wrong[0], wrong[1], w=wrong[2])
+    except WRONG:
+        require(pickle.dumps(one) == before, "open world: an error changed the model")
+    else:
+        require(False, "open world: an invalid row was learned")
+
+
+def _open_figures(sequence, model, X, y):
+    draw, found = sequence.draw, []
+    scoring = draw.one([None, "log_loss"])
+    delay = draw.one([0, 0, 3])
+    for size in (draw.one([1, 30]), len(y)):
+        run = PrequentialEvaluator(clone(model), scoring=scoring, delay=delay)
+        for rows in gen_batches(len(y), size):
+            sequence.call("open world: update", run.update, X[rows], y[rows])
+        run.finish()
+        record = asdict(run.report())
+        del record["cpu_seconds"], record["n_bytes"]
+        found.append((pickle.dumps(run.estimator), run.classes_.tolist(), record))
+    require(found[0][:2] == found[1][:2], "open world: another model of an evaluator")
+    for name in found[0][2].keys() - {"window_scores"}:
+        first, other = (record[name] for _, _, record in found)
+        same = first == other or np.isclose(first, other, equal_nan=True)
+        require(same, f"open world: {name}", f"{first}, {other}")
 
 
 def watch_a_stream(sequence):
