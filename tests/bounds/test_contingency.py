@@ -359,4 +359,4 @@ def test_far_tail_of_even_degrees_of_freedom(n):
     assert log10_p < -281
     evidence = ConfidenceTreeClassifier().fit(X, y).tree_.evidence[0]
     found = evidence["log10_expected_by_chance"]
-    assert found == pytest.approx(log10_p, rel=1e-9)
+    assert found == pytest.approx(log10_p, rel=1e-12)

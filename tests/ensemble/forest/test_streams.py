@@ -438,7 +438,7 @@ def test_votes_by_accuracy_are_weights_of_hypotheses():
 
 
 class NoMemory:
-    """NumPy, whose `empty` fails at one call."""
+    """NumPy, whose `empty` fails from one call on."""
 
     def __init__(self, call):
         self.call, self.n_calls = call, 0
@@ -448,7 +448,7 @@ class NoMemory:
 
     def empty(self, *args, **kwargs):
         self.n_calls += 1
-        if self.n_calls == self.call:
+        if 0 < self.call <= self.n_calls:
             raise MemoryError("Nothing is left.")
         return np.empty(*args, **kwargs)
 
