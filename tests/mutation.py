@@ -93,6 +93,7 @@ LEAVES = (
     *("tests/contracts/test_state.py", "tests/contracts/test_growth.py"),
     *("tests/contracts/test_memory_limit.py", "tests/contracts/test_drift.py"),
     "tests/ensemble/forest/test_streams.py",
+    "tests/ensemble/forest/test_drawn_features.py",
 )
 OWN_RULES = ("tests/tree/test_ctree.py", "tests/contracts/test_python_components.py")
 TESTS = {
