@@ -1,8 +1,7 @@
 """``skconftree predict``: predict the rows of a table with a saved model.
 
 Rows are read, predicted and written in chunks, so that no table is held in memory.
-`readings` are the parsers of the columns, and `like` is the dialect of the training
-table.
+`readings` are the parsers of the columns.
 """
 
 import contextlib
@@ -68,12 +67,14 @@ def _blocks(options, model, columns, copied, progress):
             proba = tree.predict_proba(X)
         labels = classes[proba.argmax(axis=1)]
         shares = proba if options.proba else proba.max(axis=1, keepdims=True)
-        told = [_explanations(tree, X, model.features)] if options.explain else []
+        explanations = (
+            [_explanations(tree, X, model.features)] if options.explain else []
+        )
         copied_columns = [] if copied is None else copied.take(len(X))
         yield dict(
             zip(
                 [*names, *titles],
-                [*copied_columns, labels, *shares.T, *told],
+                [*copied_columns, labels, *shares.T, *explanations],
                 strict=True,
             )
         )

@@ -2,7 +2,7 @@
 
 A *piece* is a chunk of rows, `readings` are the parsers of the columns, and the
 *fingerprint* is a checksum of the rows read. A value is *unparseable* if it is a text
-in a numeric column (the key "strays" of model files).
+in a numeric column.
 """
 
 import contextlib
@@ -306,7 +306,7 @@ class Run:
         gone = ", ".join(f"{name!r}" for name in stored if name not in current)
         new = ", ".join(f"{name!r}" for name in current if name not in stored)
         changes = [f"without {gone}"] if gone else []
-        changes += [f"with {new} besides"] if new else []
+        changes += [f"with {new} in addition"] if new else []
         if changes:
             raise UserError(
                 f"{self.options.output} cannot be resumed, because the columns differ "
@@ -678,8 +678,8 @@ def _remarks(run, record):
     n_inactive = run.tree.n_inactive_leaves_ if record.n_rows else 0
     if n_inactive:
         lines.append(
-            f"{n_inactive} of the leaves ({n_inactive / record.n_leaves:.1%}) switched "
-            f"off: max_bytes={run.tree.max_bytes} is too small for all."
+            f"{n_inactive} of the leaves ({n_inactive / record.n_leaves:.1%}) are "
+            f"inactive: max_bytes={run.tree.max_bytes} is too small for all."
         )
     return lines
 

@@ -1,7 +1,7 @@
 """Split rules: statistical tests and confidence bounds on class counts.
 
 A bound decides whether the evidence for a candidate split suffices to split a node.
-It uses class counts alone, no trees and no features.
+It uses class counts, or sums over rows by class, but neither trees nor columns.
 """
 
 from ._base import BaseBound, TreeDefaults

@@ -326,7 +326,7 @@ def test_columns_that_were_left_out_are_named(table, tmp_path, capsys):
     model = tmp_path / "model"
     assert main(command(table, model, "--drop", "height")) == 0
     assert main(command(table, model, "--resume")) == 1
-    assert "is read with 'height' besides" in capsys.readouterr().err
+    assert "is read with 'height' in addition" in capsys.readouterr().err
 
 
 def test_a_run_without_rows_prints_no_speed(table, tmp_path, capsys):

@@ -78,8 +78,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     max_classes, n_assignments : object
         Number of class means and assignments that a split compares, as in
         :class:`NCMTreeClassifier`.
-    update : {"hi-rf", "igt", "igt+rrn", "leaves", "retrain", "rlp", "rrn"}, \
-            default="hi-rf"
+    update : str, default="hi-rf"
         How `partial_fit` updates the forest. With new samples of all stored rows:
 
         - ``"hi-rf"``: trees with an error above the average are regrown (RRN in [1]_);
