@@ -99,11 +99,16 @@ def size_of(model):
     return (model[-1].coef_.shape[1], 0) if hasattr(model, "steps") else (0, 0)
 
 
-def judged(name, folder, seed, names=NAMES):
-    """Measures of models on one division of a table: models by measures."""
+def table(name, folder):
+    """Rows, labels and nominal columns of a table, without rare classes."""
     X, y, is_nominal = encoded(name, folder, MAX_ROWS)
     enough = np.bincount(y)[y] >= MIN_ROWS
-    X, y = X[enough], np.unique(y[enough], return_inverse=True)[1]
+    return X[enough], np.unique(y[enough], return_inverse=True)[1], is_nominal
+
+
+def judged(name, folder, seed, names=NAMES):
+    """Measures of models on one division of a table: models by measures."""
+    X, y, is_nominal = table(name, folder)
     K = int(y.max()) + 1
     train, test = train_test_split(
         np.arange(len(y)), test_size=1 / 3, random_state=seed, stratify=y
@@ -140,6 +145,7 @@ def compare(tables, options):
     """Print the table of the first part."""
     models = [name for name in NAMES if name in (TREE, *options.models)]
     for part, folder, names in collections(options, 2):
+        names = [name for name in names if table(name, folder)[1].any()]
         found = np.array(
             [
                 np.mean(
@@ -180,9 +186,9 @@ def compare(tables, options):
             "leaves",
             "fit",
         ]
-        table = f"partially-linear{'' if part == 'chosen on' else '-held-out'}"
-        kept = [] if options.quick else others(table, models)
-        tables.show(table, header, rows + kept)
+        name = f"partially-linear{'' if part == 'chosen on' else '-held-out'}"
+        kept = [] if options.quick else others(name, models)
+        tables.show(name, header, rows + kept)
 
 
 def others(table, models):
