@@ -10,14 +10,14 @@ Several systems limit nested expressions, and Python limits its indentation.
 import math
 import re
 import unicodedata
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ...tables._features import MISSING
 
 INDENT = "    "
-DIALECTS = (
+Dialect = Literal[
     "ansi",
     "postgres",
     "sqlite",
@@ -27,7 +27,8 @@ DIALECTS = (
     "spark",
     "snowflake",
     "mssql",
-)
+]
+DIALECTS = get_args(Dialect)
 # Quotation marks of columns. SQLite reads "x" as a string if there is no such column.
 BACKTICKS = dict.fromkeys(["sqlite", "mysql", "bigquery", "spark"], "``")
 MARKS = dict.fromkeys(DIALECTS, '""') | BACKTICKS | {"mssql": "[]"}

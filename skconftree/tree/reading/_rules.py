@@ -14,6 +14,7 @@ from ...utils._types import Estimator
 from ._evidence import DISTILLED, LEVELS, format_probability, format_rows
 from ._programs import (
     DIALECTS,
+    Dialect,
     PythonWriter,
     SqlWriter,
     limit,
@@ -58,17 +59,7 @@ def export_rules(
     feature_names: Sequence[str] | None = None,
     name: str = "predict",
     response_method: Literal["predict_proba", "predict"] = "predict_proba",
-    dialect: Literal[
-        "ansi",
-        "postgres",
-        "sqlite",
-        "duckdb",
-        "mysql",
-        "bigquery",
-        "spark",
-        "snowflake",
-        "mssql",
-    ] = "ansi",
+    dialect: Dialect = "ansi",
     order: Literal["probability", "support"] = "probability",
     min_probability: float = 0.0,
     min_rows: float = 0.0,
