@@ -68,7 +68,7 @@ def _read_rows(options, model, progress):
     if target is None:
         raise UserError(
             f"{options.model} does not name the column that it predicts; save the "
-            "model again"
+            "model by --output of fit or stream"
         )
     # `readings` and `dialect` say how columns are parsed: as in the model's table
     X, labels, notes = read_labeled(

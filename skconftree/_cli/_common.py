@@ -195,6 +195,11 @@ def tree_of(model):
     return model.tree_ if isinstance(model, PartiallyLinearTreeClassifier) else model
 
 
+def categories_of(model):
+    """Return the categories of each column of a model; None without any."""
+    return getattr(tree_of(model), "categories_", None)
+
+
 def has_score(model):
     """Whether a model has a linear score that was not dropped."""
     return model is not tree_of(model) and model.coef_.shape[1] > 0

@@ -284,7 +284,7 @@ def _score_json(model, names):
     terms = [term._asdict() for term in model.terms_]
     return as_json(
         {
-            "classes": names["class_names"][1:] if len(model.classes_) == 2 else None,
+            "classes": names["class_names"][-len(model.coef_) :],  # of the scores
             "intercept": model.intercept_,
             "terms": [t | {"column": columns[t["column"]]} for t in terms],
             "leaves": [leaf._asdict() for leaf in model.leaves_],

@@ -11,15 +11,16 @@ import warnings
 
 import numpy as np
 
+from .. import ConfidenceTreeClassifier
 from ..tree import node_table
 from ._columns import EXPLANATION, PREDICTED, SHARE, UnknownCategories, added_name
-from ._common import has_score, tree_of, with_columns
+from ._common import categories_of, has_score, tree_of, with_columns
 from ._files import atomic_write, check_files
 from ._readers import is_parquet
 from ._report import leaf_rules
 from ._sources import open_stream
 from ._table import CopiedColumns, ModelColumns, model_columns
-from ._text import standard_output
+from ._text import UserError, standard_output
 
 GROUP_BYTES = 2**24  # of the rows of a group in a Parquet file
 
@@ -28,7 +29,12 @@ def run_predict(options, progress):
     """Run ``skconftree predict`` and return the exit code."""
     check_files(options)
     model = model_columns(options.model)
-    unknown = UnknownCategories(model.features, tree_of(model.tree).categories_)
+    tree = tree_of(model.tree)
+    if options.explain and not isinstance(tree, ConfidenceTreeClassifier):
+        raise UserError(
+            f"--explain is for a tree, but {options.model} has a {type(tree).__name__}"
+        )
+    unknown = UnknownCategories(model.features, categories_of(tree))
     with contextlib.ExitStack() as stack:
         stream = open_stream(options.data, None, options, model.dialect)
         stack.enter_context(stream)

@@ -373,7 +373,8 @@ def write_report(path, fitted, rows):
             with_feature_names(fitted.model, names["feature_names"])
         )
 
-    title = f"Confidence tree of {fitted.name}"
+    kind = "Partially linear tree" if has_score(fitted.model) else "Confidence tree"
+    title = f"{kind} of {fitted.name}"
     write_report_page(path, title, fitted.model, names, sections)
 
 

@@ -23,6 +23,7 @@ from ._columns import (
     with_times,
 )
 from ._common import (
+    categories_of,
     check_labels_known,
     check_number_of_classes,
     is_missing,
@@ -184,12 +185,14 @@ def model_columns(path):
 
 def _model_of_frame(path, model):
     names = getattr(model, "feature_names_in_", None)
+    if not hasattr(model, "predict_proba"):
+        raise UserError(f"{path} has a {type(model).__name__}, not a classifier")
     if names is None:
         raise UserError(
             f"the model in {path} has no names of columns; fit it to a data frame"
         )
     number = READINGS["decimal point"]
-    categories = model.categories_ or [None] * len(names)
+    categories = categories_of(model) or [None] * len(names)
     readings = [number if known is None else None for known in categories]
     return Model(model, list(map(str, names)), readings, None, Dialect())
 

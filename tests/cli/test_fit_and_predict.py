@@ -92,6 +92,8 @@ def test_linear_score(capsys, table, tmp_path, linear):
     printed = told(capsys, "fit", table, *options, *FAST, *files).out
     found = json.loads(out.read_text())
     score = found["linear_score"]
+    assert score["classes"] == ["dog"]
+    assert "<h1>Partially linear tree of " in page.read_text()
     assert {term["column"] for term in score["terms"]} <= {"size", "fur"}
     for where in (printed, page.read_text(), found["tree"]["text"]):
         assert "log odds of class dog = base" in where
@@ -104,6 +106,22 @@ def test_linear_score(capsys, table, tmp_path, linear):
     told_sums = [float(x["explanation"].split("dog ")[1]) for x in lines]
     np.testing.assert_allclose(told_sums, log_odds, rtol=6e-3)
     assert "splits: " in told(capsys, "audit", model, table).out
+
+
+def test_linear_score_of_each_class(capsys, table, tmp_path):
+    """Its coefficients and standard errors have the order of its classes."""
+    x = np.random.default_rng(0).normal(size=200).round(3)
+    kind = np.repeat([*"cab"], 67)[: len(x)][np.argsort(np.argsort(x))]
+    rows = zip(map(str, x), kind, strict=True)
+    table.write_text(text_of([["x", "kind"], *rows]))
+    options = ["--target", "kind", "--linear", "all", "--set", "max_depth=1"]
+    out = tmp_path / "out.json"
+    told(capsys, "fit", table, *options, *FAST, "--json", out)
+    score = json.loads(out.read_text())["linear_score"]
+    assert score["classes"] == [*"abc"]
+    (term,) = score["terms"]
+    assert np.argsort(term["coef"]).tolist() == [2, 0, 1]
+    assert np.shape(term["standard_error"]) == (3,)
 
 
 def test_linear_score_that_is_dropped(capsys, table, tmp_path):

@@ -121,6 +121,37 @@ def test_a_model_saved_in_python_predicts_on_the_command_line(tmp_path, capsys):
     assert "has no names of columns" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        skconftree.ConfidenceForestClassifier(2, random_state=0),
+        skconftree.NCMTreeClassifier(random_state=0),
+        skconftree.OASISClassifier(random_state=0),
+        skconftree.PartiallyLinearTreeClassifier(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_other_models_predict_on_the_command_line(model, tmp_path, capsys):
+    path, table = tmp_path / "model", tmp_path / "iris.csv"
+    X.to_csv(table, index=False)
+    save_model(model.fit(X, Y), path)
+    argv = ["predict", str(path), str(table)]
+    assert main(argv) == 0
+    rows = capsys.readouterr().out.split()
+    assert [int(row.split(",")[0]) for row in rows[1:]] == model.predict(X).tolist()
+    explains = hasattr(model, "explain")
+    assert main([*argv, "--explain"]) == (not explains)
+    told = capsys.readouterr()
+    assert ("; score of " in told.out) if explains else ("is for a tree" in told.err)
+
+
+def test_a_transformer_does_not_predict_on_the_command_line(tmp_path, capsys):
+    save_model(skconftree.BinaryTests().fit(X, Y), tmp_path / "model")
+    assert main(["predict", str(tmp_path / "model"), "none.csv"]) == 1
+    assert "has a BinaryTests, not a classifier" in capsys.readouterr().err
+
+
 def test_only_classifiers_of_this_package_are_saved(tmp_path):
     pipeline = make_pipeline(skconftree.ConfidenceTreeClassifier()).fit(X, Y)
     with pytest.raises(TypeError, match="Got Pipeline"):
