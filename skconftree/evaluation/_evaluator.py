@@ -1076,6 +1076,10 @@ def resolve_classes(estimator, classes, noun):
             )
         return np.unique(known)
     classes = np.unique(column_or_1d(exact_labels(classes)))
+    if not len(classes):
+        raise ValueError(
+            "classes must not be empty. Pass all labels of the stream, or None."
+        )
     # Each class twice, to avoid a warning about many unique labels.
     check_classification_targets(np.tile(classes, 2))
     if known is not None and not np.array_equal(classes, np.unique(known)):

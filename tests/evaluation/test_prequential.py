@@ -390,6 +390,7 @@ X, Y = stream(20)
         ((Counter(), X), {}, ValueError, "y is missing"),
         ((Counter(), 3), {}, ValueError, "y is missing"),
         ((Counter(), [(X, Y)]), {}, ValueError, "classes must list all labels"),
+        ((Counter(), X, Y), {"classes": []}, ValueError, "must not be empty"),
         ((Counter(), [(X, Y)]), {"sample_weight": [1.0]}, ValueError, "needs y"),
         ((Counter(), X, Y), {"pos_label": 9}, ValueError, r"pos_label .*Got 9"),
         ((Counter(), X, Y + 0.5), {}, ValueError, "Unknown label type"),
