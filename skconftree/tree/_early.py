@@ -7,7 +7,7 @@ tree, which is refitted at increasing numbers of rows. The tree that has predict
 of the recent rows correctly, each before it was learned, is used.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from numbers import Integral
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -38,6 +38,8 @@ AUTO_ROWS, AUTO_BYTES = 2500, 2**22  # limits of refit_rows="auto"
 FIRST_REFIT, FACTOR = 50, 1.25  # numbers of rows of the refits
 DECAY = 0.998  # per row, of the numbers of correct predictions
 SHARED = ("schema", "classes")  # parts of a state that both trees have in common
+# Attributes of the incremental tree, also while the fitted tree is used.
+OF_INCREMENTAL = ("weight_seen", "n_drifts", "drifts")
 # Parts of the state of a model with early rows.
 PARTS = "refit_rows parameters X y weight fitted refitted_at comparison".split()
 # Parameters that have been resolved before a refit.
@@ -103,16 +105,16 @@ class Comparison(NamedTuple):
     uses_fitted: bool = False
     since: int = 0
 
-    def after(self, incremental, fitted):
-        """Add rows, given whether each tree predicts them; with `uses_fitted` before.
+    def after(self, labels, incremental, fitted):
+        """Add rows, given what each tree predicted; with `uses_fitted` before each.
 
         Each row is one step, so that sums do not depend on the division into calls.
         """
         n_rows, a, b, uses_fitted, since = self
         used = []
-        for is_right, fitted_is_right in zip(incremental, fitted, strict=True):
+        for label, one, other in zip(labels, incremental, fitted, strict=True):
             used.append(uses_fitted)
-            a, b = DECAY * a + is_right, DECAY * b + fitted_is_right
+            a, b = DECAY * a + (one == label), DECAY * b + (other == label)
             n_rows += 1
             if (b > a) != uses_fitted:
                 uses_fitted, since = not uses_fitted, n_rows
@@ -157,9 +159,11 @@ class EarlyModel(Lockable):
     def __init__(self, incremental, parameters, refit_rows, *, owner):
         self.incremental, self.parameters = incremental, parameters
         self.refit_rows = refit_rows
+        self.classes, self.class_weight = incremental.classes, incremental.class_weight
         points = [FIRST_REFIT]
         while points[-1] < refit_rows:
             points.append(int(FACTOR * points[-1]) + 1)
+        # numbers of rows of the refits to come; empty once one tree is left
         self._points = [*points[: bisect_left(points, refit_rows)], refit_rows]
         self.fitted, self._refitted_at = None, 0
         self._comparison = Comparison()
@@ -168,7 +172,7 @@ class EarlyModel(Lockable):
         share_lock(self, owner)
 
     def __getattr__(self, name):
-        return getattr(self.used, name)
+        return getattr(self.incremental if name in OF_INCREMENTAL else self.used, name)
 
     @property
     def used(self):
@@ -186,56 +190,36 @@ class EarlyModel(Lockable):
         return self.incremental.grower.n_rows_seen + self.incremental.n_rows_before
 
     @property
-    def weight_seen(self):
-        """Total weight of the rows learned."""
-        return self.incremental.weight_seen
-
-    @property
-    def class_weight(self):
-        """Weight of each class in the stream; None if all are 1."""
-        return self.incremental.class_weight
-
-    @property
-    def n_drifts(self):
-        """Number of drifts detected in the incremental tree."""
-        return self.incremental.n_drifts
-
-    @property
-    def drifts(self):
-        """Drifts detected in the incremental tree, in their order."""
-        return self.incremental.drifts
-
-    @property
     def n_bytes(self):
         """Bytes of both trees, and of the rows."""
         n_bytes = sum(array[:1].nbytes for array in self._rows) * self.n_rows_seen
-        trees = [self.incremental] if self.fitted is None else self._trees
-        return n_bytes + sum(tree.n_bytes for tree in trees)
-
-    @property
-    def _trees(self):
-        return [self.incremental, self.fitted]
+        trees = self.incremental, self.fitted
+        return n_bytes + sum(tree.n_bytes for tree in trees if tree is not None)
 
     @property
     def comparison(self):
         """The `Comparison` after the rows learned."""
-        if self._comparison.n_rows < self.n_rows_seen:
-            self._compare()
-        return self._comparison
+        # computed, but not stored, if another thread learns now
+        comparison = self._comparison
+        if comparison.n_rows < self.n_rows_seen:
+            comparison, _ = self._compared()
+        return comparison
+
+    def _compared(self):
+        # The comparison after the rows learned, and for each row that is new in it
+        # whether the fitted tree was used before.
+        before, end = self._comparison, self.n_rows_seen
+        if self.fitted is None:
+            return before._replace(n_rows=end), [False] * (end - before.n_rows)
+        _, y, _, incremental, fitted = self._rows
+        new = slice(before.n_rows, end)
+        return before.after(
+            y[new].tolist(), incremental[new].tolist(), fitted[new].tolist()
+        )
 
     def _compare(self):
-        # Compare the predictions of rows that have been learned. Return whether the
-        # fitted tree was used before each.
-        before, end = self._comparison, self.n_rows_seen
-        new, n = slice(before.n_rows, end), end - before.n_rows
-        if self.fitted is None:
-            self._comparison, used = before._replace(n_rows=end), [False] * n
-            return used
-        _, y, _, incremental, fitted = (array[new] for array in self._rows)
-        self._comparison, used = before.after(
-            (incremental == y).tolist(), (fitted == y).tolist()
-        )
-        return used
+        self._comparison, uses_fitted = self._compared()
+        return uses_fitted
 
     @property
     def notes(self):
@@ -273,30 +257,27 @@ class EarlyModel(Lockable):
 
     def learn(self, call, *, returns=None, from_pool=None):
         """Learn rows in order, see `TreeModel.learn`."""
-        (X, finite, schema), y, _, weight, *_ = call
-        X = X if isinstance(X, np.ndarray) else X.tocsr()
+        X, finite, schema = call.rows
+        if not isinstance(X, np.ndarray):
+            call = call._replace(rows=Rows(X.tocsr(), finite, schema))
+        weight = call.weight
         if weight is not None and returns is None and not weight.all():
-            learned = np.flatnonzero(weight)
-            X, y, weight = X[learned], y[learned], weight[learned]
+            call = _rows_of(call, np.flatnonzero(weight))
         if self._comparison.n_rows < self.n_rows_seen:  # after an interrupt
             self._compare()
         self.incremental.begin(schema)
         if self.fitted is not None:
             self.fitted.begin(schema)
-        n, begin, results = len(y), 0, []
+        n, begin, results = len(call.labels), 0, []
         while True:
             self._refit_if_due()
             if begin == n:
                 break
-            end = self._end_of_part(begin, n, weight)
-            part = slice(begin, end)
-            rows, of_part = Rows(X[part], finite, schema), None
-            if weight is not None:
-                of_part = weight[part]
-            if self.n_rows_seen < self.refit_rows:
-                predicted = self._learn_part(rows, y[part], of_part, returns)
+            end = self._end_of_part(begin, n, call.weight)
+            some = call if end - begin == n else _rows_of(call, slice(begin, end))
+            if self._points:
+                predicted = self._learn_part(some, returns)
             else:
-                some = call._replace(rows=rows, labels=y[part], weight=of_part)
                 self.incremental.make_ready(some)
                 predicted = self.incremental.learn(some, returns=returns)
             results.append(predicted)
@@ -305,42 +286,40 @@ class EarlyModel(Lockable):
             return None
         if results:
             return np.concatenate(results)
-        return np.empty(0, np.intp) if returns == "class" else np.empty((0, self._k))
-
-    @property
-    def _k(self):
-        return len(self.incremental.classes)
+        n_classes = len(self.classes)
+        return np.empty(0, np.intp) if returns == "class" else np.empty((0, n_classes))
 
     def _end_of_part(self, begin, end, weight):
         # Rows up to a refit that are all learned, or all have weight 0.
-        n_rows = self.n_rows_seen
-        if n_rows >= self.refit_rows:
+        if not self._points:
             return end
-        end = min(end, begin + self._due(n_rows + 1) - n_rows)
+        end = min(end, begin + self._points[0] - self.n_rows_seen)
         if weight is not None:
             differs = (weight[begin:end] > 0.0) != (weight[begin] > 0.0)
             if differs.any():
                 end = begin + int(differs.argmax())
         return end
 
-    def _learn_part(self, rows, labels, weight, returns):
-        X, finite, schema = rows
-        X = np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
+    def _learn_part(self, call, returns):
+        rows, labels, _, weight, *_ = call
+        if not isinstance(rows.X, np.ndarray):
+            rows = Rows(rows.X.toarray(), rows.finite, rows.schema)
         n_new, fitted, proba = len(labels), self.fitted, None
         kept, start = self._rows, self.n_rows_seen
         is_learned = weight is None or weight[0] > 0.0
         if not is_learned:
-            kept, start = KeptRows.empty(n_new, X.shape[1]), 0
-        of_rows, y, weights, of_incremental, of_fitted = (
-            array[start : start + n_new] for array in kept
-        )
-        of_rows[:], y[:], weights[:] = X, labels, 1.0 if weight is None else weight
+            kept, start = KeptRows.empty(n_new, rows.X.shape[1]), 0
+        new = slice(start, start + n_new)
+        kept.X[new], kept.y[new] = rows.X, labels
+        kept.weight[new] = 1.0 if weight is None else weight
+        of_incremental, of_fitted = kept.incremental[new], kept.fitted[new]
         if fitted is not None:
-            rows = Rows(X, finite, schema)
             of_fitted[:] = fitted.best(rows)
         if returns == "proba":
-            proba = np.empty((n_new, self._k))
-        self.incremental.grower.learn(X, labels, weight, finite, of_incremental, proba)
+            proba = np.empty((n_new, len(self.classes)))
+        self.incremental.grower.learn(
+            rows.X, labels, weight, rows.finite, of_incremental, proba
+        )
         uses_fitted = self._comparison.uses_fitted
         if is_learned:
             uses_fitted = self._compare()
@@ -354,26 +333,18 @@ class EarlyModel(Lockable):
         uses_fitted = np.reshape(uses_fitted, (-1, 1))
         return np.where(uses_fitted, fitted.proba(rows), predicted)
 
-    def _due(self, n_rows):
-        # The first refit at no fewer rows.
-        return self._points[bisect_left(self._points, n_rows)]
-
-    @property
-    def _has_ended(self):
-        return self.n_rows_seen >= self.refit_rows and not len(self._rows.y)
-
     def _refit_if_due(self):
         # A refit that was interrupted is repeated by the next call.
         n_rows = self.n_rows_seen
-        if self._has_ended:
+        if not self._points or n_rows < self._points[0]:
             return
         is_last = n_rows >= self.refit_rows
-        if n_rows > self._refitted_at and (
-            self.comparison.uses_fitted if is_last else self._due(n_rows) == n_rows
-        ):
+        if n_rows > self._refitted_at and (not is_last or self._comparison.uses_fitted):
             self.fitted, self._refitted_at = self._refit(keeps_rows=is_last), n_rows
         if is_last:
             self._end()
+        else:
+            del self._points[0]
 
     def _refit(self, *, keeps_rows):
         # The leaves of the last tree have the rows, because it continues to grow.
@@ -409,14 +380,15 @@ class EarlyModel(Lockable):
         model.grower.share_lock(self)
         if owner is not None:
             owner._model = model
-        self._comparison, self._rows = Comparison(), KeptRows.empty(0, 0)
-        self.incremental, self.fitted = model, None
+        self.incremental, self._points = model, []
+        self._comparison = Comparison(self.n_rows_seen)
+        self._rows, self.fitted = KeptRows.empty(0, 0), None
 
     def state(self):
         """Arrays, plain values and parameter objects; equal for equal models."""
         state = self.incremental.state()
         n_rows = self.n_rows_seen
-        if self._has_ended:
+        if not self._points:
             return state
         X, y, weight, *_ = (array[:n_rows] for array in self._rows)
         fitted = None
@@ -491,11 +463,20 @@ class EarlyModel(Lockable):
         early_model = cls(model, parameters, early["refit_rows"], owner=owner)
         early_model.fitted, early_model._refitted_at = fitted, early["refitted_at"]
         early_model._comparison = comparison
+        points = early_model._points
+        del points[: min(bisect_right(points, early["refitted_at"]), len(points) - 1)]
         # these arrays are copied once rows are added
         unused = np.zeros(n_rows, np.intp)
         kept = early["X"], early["y"], early["weight"], unused, unused
         early_model._rows = KeptRows(*kept)
         return early_model
+
+
+def _rows_of(call, row_indices):
+    X, finite, schema = call.rows
+    weight = None if call.weight is None else call.weight[row_indices]
+    rows, labels = Rows(X[row_indices], finite, schema), call.labels[row_indices]
+    return call._replace(rows=rows, labels=labels, weight=weight)
 
 
 def _read(values, names, what):

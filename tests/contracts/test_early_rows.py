@@ -228,6 +228,21 @@ def test_an_interrupted_call_is_continued(monkeypatch, where):
     assert pickle.dumps(tree) == pickle.dumps(expected)
 
 
+def test_other_threads_may_read_before_rows_are_compared(monkeypatch):
+    X, y = boxes(200)
+    expected, predicted = grown(X, y)
+    whole = _early.EarlyModel._compare
+
+    def read_first(self):
+        assert self.tree.node_count > 0
+        return whole(self)
+
+    monkeypatch.setattr(_early.EarlyModel, "_compare", read_first)
+    tree, others = grown(X, y)
+    np.testing.assert_array_equal(others, predicted)
+    assert pickle.dumps(tree) == pickle.dumps(expected)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
