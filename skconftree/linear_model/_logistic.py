@@ -264,13 +264,11 @@ def _objective(rows, theta, C):
 
 
 def fit_score(rows, C, start=None):
-    """Fit the logistic regression; None if the rows have fewer than two classes.
+    """Fit the logistic regression to rows of at least two classes.
 
     `start` has parameters to start from.
     """
     present = np.unique(rows.y[rows.weight > 0])
-    if len(present) < 2:
-        return None
     q = rows.terms.shape[1]
     if start is None:  # from the log odds of each leaf
         start = np.zeros((len(rows.scored), q + rows.n_leaves + 1))

@@ -202,7 +202,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
     linear_features_ = fitted("linear_features", "Columns in the linear score.")
     cv_log_loss_ = fitted("cv_log_loss", "Log loss of the tree, and with the score.")
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=False)  # the tree validates its own
     @learns
     def fit(
         self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
@@ -246,7 +246,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         if len(used) < len(labels):
             X, labels = _take(X, used), labels[used]
         if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)[used]
+            sample_weight = np.broadcast_to(sample_weight, len(y))[used]
         classes, y = Classes.of(labels)
         if weight is None:
             weight = np.ones(len(y))
@@ -268,7 +268,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
             tree,
             Score(np.zeros((n_score, 0)), np.zeros((n_score, 0)), np.zeros(n_score)),
         )
-        if n_classes < 2:
+        if not _has_classes(table):
             return dropped
         sizes = self._sizes(table.schema)
         columns = self._make_columns(table)
@@ -373,7 +373,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         known = np.searchsorted(table.classes.names, tree.classes_)
         proba[:, known] = tree.predict_proba(_take(table.X, test))
         losses = [log_losses(proba, y)]
-        if len(known) < 2:
+        if not _has_classes(table, train):
             return np.column_stack(losses * (1 + len(sizes)))
         nodes = tree.apply(table.X)
         leaves = TreeLeaves(tree.tree_, nodes[train], table.weight[train])
@@ -550,6 +550,11 @@ class _Table(NamedTuple):
     weight: np.ndarray
     schema: Schema
     classes: Classes
+
+
+def _has_classes(table, rows=slice(None)):
+    # Whether rows have at least two classes whose weight in class_weight is not 0.
+    return len(np.unique(table.y[rows][table.weight[rows] > 0.0])) > 1
 
 
 def _standard_error(values, weight):

@@ -222,6 +222,9 @@ def test_weights_are_copies():
     copied = clone(model).fit(X.loc[X.index.repeat(weight)], np.repeat(y, weight))
     assert weighted.coef_.shape[1] > 0
     assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), rtol=1e-7)
+    twice = clone(model).fit(X, y, 2.0).predict_proba(X)
+    same = clone(model).fit(X, y, np.full(len(y), 2.0))
+    assert_array_equal(twice, same.predict_proba(X))
 
 
 def test_a_useless_line_is_dropped():
@@ -379,6 +382,16 @@ def test_class_weight_moves_the_base():
     assert heavy.predict_proba(X)[:, 0].mean() > plain.predict_proba(X)[:, 0].mean()
 
 
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+def test_a_class_of_weight_zero(classes):
+    """It has a probability near 0; the other classes can be one or more."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[np.isin(y, classes)], y[np.isin(y, classes)]
+    tree = ConfidenceTreeClassifier(class_weight={0: 1.0, 1: 1.0} | {classes[-1]: 0.0})
+    model = PartiallyLinearTreeClassifier(tree, random_state=0).fit(X, y)
+    assert_allclose(model.predict_proba(X)[:, -1], 0.0, atol=1e-6)
+
+
 def test_columns_without_variation_and_collinear_ones():
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, :3]
@@ -444,6 +457,7 @@ def test_unknown_categories_and_missing_values(fitted):
         ({"C": 0.0}, "'C' parameter"),
         ({"tree": LogisticRegression()}, "'tree' parameter"),
         ({"max_categories": 1}, "max_categories"),
+        ({"tree": ConfidenceTreeClassifier(max_depth=-1)}, "'max_depth' parameter"),
     ],
 )
 def test_bad_parameters(parameters, message):
