@@ -243,10 +243,11 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         coded, used, weight, _ = rows_with_weight(
             coded, np.arange(len(labels)), sample_weight, tree.sample_weight_kind
         )
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight)
+            sample_weight = np.broadcast_to(weights, len(labels))[used]
         if len(used) < len(labels):
             X, labels = _take(X, used), labels[used]
-        if sample_weight is not None:
-            sample_weight = np.broadcast_to(sample_weight, len(y))[used]
         classes, y = Classes.of(labels)
         if weight is None:
             weight = np.ones(len(y))
