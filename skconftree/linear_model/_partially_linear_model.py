@@ -164,9 +164,9 @@ class PartiallyLinearModel:
         """Describe the constant of each leaf, by its node."""
         return {leaf.node: leaf_note(leaf, decimals) for leaf in self.leaves}
 
-    def python_program(self, keys, name, leaf_function):
+    def python_program(self, python, classes, name, leaf_function):
         """Write the score and its leaves as a Python function of a row."""
-        return python_program(self, keys, name, leaf_function)
+        return python_program(self, python, classes, name, leaf_function)
 
     def sql_expression(self, sql, k, leaf_expression):
         """Write the probability of a class as an SQL expression."""

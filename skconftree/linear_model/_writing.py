@@ -139,15 +139,26 @@ class ScoreParts:
                 self.missing.append((key, term.mean, term.scale, coef))
 
 
-def python_program(model, keys, name, leaf_function):
-    """Write the score and its leaves as a Python function of a row."""
-    parts = ScoreParts(model, keys)
+def python_program(model, python, classes, name, leaf_function):
+    """Write the score and its leaves as a Python function of a row.
+
+    `python` writes the categories, and `classes` are the labels as plain values.
+    """
+    parts = ScoreParts(model, python.keys)
+
+    def literal(category):
+        return "None" if category is None else python.literal(category, "category")
+
+    categories = ""
+    for key, (known, others) in parts.categories.items():
+        coefs = ", ".join(f"{literal(one)}: {values}" for one, values in known.items())
+        categories += f"    {key!r}: ({{{coefs}}}, {others}),\n"
     return PYTHON.format(
         numbers="".join(f"    {item!r},\n" for item in parts.numbers),
         missing="".join(f"    {item!r},\n" for item in parts.missing),
-        categories="".join(f"    {k!r}: {v!r},\n" for k, v in parts.categories.items()),
+        categories=categories,
         intercept=model.score.intercept.tolist(),
-        classes=model.classes.names.tolist(),
+        classes=classes,
         name=name,
         leaf_function=leaf_function,
     )

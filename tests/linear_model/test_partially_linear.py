@@ -1,9 +1,11 @@
 """The partially linear tree: a tree plus a linear score, and what it reports."""
 
+import datetime
 import math
 import pickle
 import sqlite3
 import warnings
+from enum import StrEnum
 
 import numpy as np
 import pandas as pd
@@ -322,6 +324,29 @@ def test_rules_give_the_same_probabilities(fitted, prune_leaves):
     X.iloc[:-3].to_sql("rows", database, index=False)
     query = f"SELECT {export_rules(model, 'sql')} FROM rows"
     assert_allclose(database.execute(query).fetchall(), proba, atol=1e-5)
+
+
+class Kind(StrEnum):
+    ONE = "one"
+    TWO = "two"
+
+
+def test_rules_contain_plain_categories_and_classes():
+    """The representation of an enumeration, or of a date, is not an expression."""
+    x, kind = np.linspace(0, 1, 80), np.array([*Kind], dtype=object)[np.arange(80) % 2]
+    y = np.array([*Kind], dtype=object)[(np.roll(x, 3) + (kind == "one") > 0.9) + 0]
+    X = pd.DataFrame({"x": x, "kind": pd.Categorical(kind)})
+    model = PartiallyLinearTreeClassifier(random_state=0).fit(X, y)
+    assert any(term.column == "kind" for term in model.terms_)
+    program = {}
+    exec(export_rules(model), program)
+    rows = X.astype(object).to_dict("records")
+    found = [list(program["predict"](row).values()) for row in rows]
+    assert_allclose(found, model.predict_proba(X), atol=1e-5)
+    days = [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]
+    X["kind"] = X["kind"].cat.rename_categories(days)
+    with pytest.raises(ValueError, match=r"The category datetime.* is a date"):
+        export_rules(model.fit(X, y))
 
 
 def test_three_classes():

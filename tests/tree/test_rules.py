@@ -232,9 +232,16 @@ def test_what_cannot_be_a_rule_is_named():
     for parameter in ("dialect", "order", "response_method"):
         with pytest.raises(ValueError, match=rf"{parameter} must be one of \['"):
             export_rules(model, "sql", **{parameter: "oracle"})
-    for name in ("os.system('x')", "lambda"):
+    for name in ("os.system('x')", "lambda", None, 3):
         with pytest.raises(ValueError, match="name must be a Python identifier"):
             export_rules(model, name=name)
+    with pytest.raises(ValueError, match=r"feature_names must be unique.*'b', 'b'"):
+        export_rules(model, feature_names=["a", "b", "b", "c"])
+    for limits in ({"min_probability": 50}, {"min_rows": -1}):
+        with pytest.raises(ValueError, match=rf"{next(iter(limits))} == "):
+            export_rules(model, "list", **limits)
+    with pytest.raises(TypeError, match="min_rows must be an instance of float"):
+        export_rules(model, "list", min_rows="10")
     stream = ConfidenceTreeClassifier(leaf_prediction="nb").partial_fit(
         X, y, np.unique(y)
     )

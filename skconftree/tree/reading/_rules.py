@@ -7,7 +7,10 @@ import keyword
 import math
 from collections.abc import Sequence
 from functools import partial
+from numbers import Real
 from typing import Literal, NamedTuple
+
+from sklearn.utils import check_scalar
 
 from ...utils._lock import reads_argument
 from ...utils._types import Estimator
@@ -165,10 +168,13 @@ PartiallyLinearTreeClassifier
             raise ValueError(
                 f"{parameter} must be one of {list(values)}. Got {chosen[parameter]!r}."
             )
-    if not name.isidentifier() or keyword.iskeyword(name):
+    is_name = isinstance(name, str) and name.isidentifier()
+    if not is_name or keyword.iskeyword(name):
         raise ValueError(
             f"name must be a Python identifier and no keyword. Got {name!r}."
         )
+    check_scalar(min_probability, "min_probability", Real, min_val=0, max_val=1)
+    check_scalar(min_rows, "min_rows", Real, min_val=0)
     score, tree = split_score(estimator)
     weigh_votes = getattr(getattr(tree, "_model", None), "vote_weights", None)
     if weigh_votes is None:
@@ -187,6 +193,11 @@ PartiallyLinearTreeClassifier
     if columns is None:
         columns = [f"x{j}" for j in range(tree.n_features_in_)]
     tables = [read_nodes(tree, feature_names=columns) for tree in trees]
+    if len(set(map(str, columns))) < len(columns):
+        raise ValueError(
+            "feature_names must be unique, since rules refer to columns by their "
+            f"names. Got {list(map(str, columns))}."
+        )
     if language in ("list", "json"):
         if not is_single:
             raise ValueError(
@@ -231,7 +242,7 @@ PartiallyLinearTreeClassifier
         return function(tables[0], name, values, DOCSTRINGS[response_method])
     if score is not None:
         leaf = function(tables[0], f"{name}_leaf", values)
-        return score.python_program(keys, name, leaf)
+        return score.python_program(writer, classes, name, leaf)
     names = [f"{name}_tree_{i}" for i in range(len(tables))]
     return FOREST.format(
         trees="\n\n\n".join(
