@@ -42,7 +42,8 @@ def save_model(model: Estimator, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        Fitted classifier of this package.
+        Fitted tree, forest or `OASISClassifier`. Save learners of
+        `skconftree.active` with skops or pickle.
     path : str or path-like
         File to write. An existing file is replaced.
 
@@ -86,7 +87,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If the file is not a model, is damaged, or has a format of another version.
+        If the file is not a model, is corrupt, or has a format of another version.
 
     See Also
     --------
@@ -112,8 +113,8 @@ def save(path, model, metadata, scratch=None):
     name = type(model).__name__
     if class_of(f"{PACKAGE}.{name}") is not type(model):
         raise TypeError(
-            f"Only classifiers of {PACKAGE} can be saved. Got {type(model).__name__}. "
-            "Pass the classifier of a pipeline or a search, or use skops."
+            f"Only models that {PACKAGE} itself exports can be saved. Got {name}. "
+            "Pass the classifier of a pipeline, a search or a learner, or use skops."
         )
     arrays = []
     state = {"model": to_json(model.__getstate__(), arrays)}
@@ -138,6 +139,8 @@ def _checksum(members):
     for name, array in members.items():
         if name != CHECKSUM:
             digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+            if array.dtype.kind in "mM":  # dates cannot be hashed
+                array = array.view(np.int64)
             digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
@@ -213,7 +216,7 @@ def _checked_metadata(path, members):
         writer = metadata.get("version")
         remedy = f"; use skconftree {writer}: pip install skconftree=={writer}"
         raise ValueError(
-            f"{path} cannot be resumed: it has format {version!r}, this version, "
+            f"{path} cannot be read: it has format {version!r}, this version, "
             f"{own_version()}, reads {FORMAT}{remedy if writer else ''}"
         )
     if _checksum(members) != digest:

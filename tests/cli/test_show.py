@@ -152,6 +152,16 @@ def test_a_transformer_does_not_predict_on_the_command_line(tmp_path, capsys):
     assert "has a BinaryTests, not a classifier" in capsys.readouterr().err
 
 
+def test_dates_can_be_classes(tmp_path):
+    """In arrays, which have no buffer in Python."""
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    tree = skconftree.ConfidenceTreeClassifier().fit(X, days[(Y > 0).astype(int)])
+    save_model(tree, tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.classes_.dtype == tree.classes_.dtype
+    assert_array_equal(again.predict(X), tree.predict(X))
+
+
 def test_only_classifiers_of_this_package_are_saved(tmp_path):
     pipeline = make_pipeline(skconftree.ConfidenceTreeClassifier()).fit(X, Y)
     with pytest.raises(TypeError, match="Got Pipeline"):

@@ -359,7 +359,7 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
             pickle.dumps(3) + pickle.dumps({"format": 2}) + bytes(99),
             "is not a model that",
         ),
-        (sealed(format=99), "has format 99"),
+        (sealed(format=99), "cannot be read: it has format 99"),
         (sealed(format=_model_file.FORMAT), "is corrupt: KeyError('labels')"),
         (sealed(), "is not a model that"),
     ]:
