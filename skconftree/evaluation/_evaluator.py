@@ -369,14 +369,9 @@ MAX_WEIGHT = 1e300  # total weight of a run, so that metrics are finite
 
 # Defaults of parameters for states of older versions; NO_DEFAULT: none.
 SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
-GROWING = (
-    "classes_",
-    "_positive",
-    "_total",
-    "_window",
-    "_baselines",
-)  # with new classes
-GROWING += ("_predictions", "_waiting")
+# Attributes that new classes change; `grown` copies the last ones.
+GROWN = ("_total", "_window", "_baselines", "_predictions")
+GROWING = ("classes_", "_positive", "_waiting", *GROWN)
 STATE_CLASSES = {  # attributes that are stored as dictionaries of their attributes
     "_total": Tally,
     "_window": Tally,
@@ -992,16 +987,18 @@ class PrequentialEvaluator(Lockable):
 
     def _encode_new(self, y, rows=None):
         """Encode labels of the stream, which may become classes."""
-        known = set(self.classes_.tolist())
-        if self._adds_classes and not known.issuperset(y.tolist()):
+        if not self._adds_classes:
+            return self._encode(y, rows)
+        # other classes of an estimator that was also trained elsewhere
+        known = getattr(self.estimator, "classes_", self.classes_)
+        if not set(self.classes_.tolist()).issuperset([*y.tolist(), *known.tolist()]):
             before, labels = self.classes_, np.unique(y)
-            self.classes_ = np.union1d(before, labels) if len(before) else labels
+            for others in (before, known):
+                labels = np.union1d(others, labels) if len(others) else labels
+            self.classes_, n = labels, len(labels)
             self._positive = self._resolve_positive(self.pos_label_)
-            at, n = (
-                np.append(np.searchsorted(self.classes_, before), -1),
-                len(self.classes_),
-            )
-            for name in ("_total", "_window", "_baselines", "_predictions"):
+            at = np.append(np.searchsorted(labels, before), -1)
+            for name in GROWN:
                 setattr(self, name, vars(self)[name].grown(at, n))
             self._waiting = self._waiting.grown(at, n if self._needs_proba else 0)
         return self._encode(y, rows)

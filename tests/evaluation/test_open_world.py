@@ -97,6 +97,18 @@ def test_an_error_adds_no_class(delay):
         declared.update(X[:1], ["new"])
 
 
+@pytest.mark.parametrize("settings", [{}, {"scoring": "log_loss"}, {"delay": 3}])
+def test_the_model_may_have_been_trained_elsewhere(settings):
+    tree = MAKE["tree"]()
+    run = PrequentialEvaluator(tree, **settings)
+    tree.fit(X, Y)
+    rows = X[tree.predict(X) == "m"][:5]
+    assert run.update(rows, ["p"] * 5)[0] == "m"
+    run.finish()
+    assert run.classes_.tolist() == list("ampz")
+    assert run.report().window_scores.get("log_loss", 1.0) > 0.1
+
+
 def test_an_iterable_needs_no_classes():
     chunks = [(X[i : i + 70], Y[i : i + 70]) for i in range(0, N, 70)]
     *_, last = iter_prequential(MAKE["tree"](), chunks)
