@@ -130,6 +130,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         Indices of the columns in the linear score.
     cv_log_loss_ : tuple of two floats
         Cross-validated log loss on the training rows, of the tree and with the score.
+        Equal rows are in one fold, so that few distinct rows make it pessimistic.
         Of the five folds, those after the second are skipped once the two differ by
         more than four standard errors.
 
@@ -576,14 +577,18 @@ def _take(X, rows):
 
 def _folds(table, random_state):
     # Fold of each row, stratified. Copies of a row are in one fold, so that weights are
-    # equivalent to copies.
+    # equivalent to copies. So are equal rows with different labels: otherwise the other
+    # labels of a row that is held out would be learned without its own.
     groups = ContentOrder(*hash_rows(table.coded, table.y.astype(np.uint16)))
     first = groups.row_indices[groups.starts]
     order = random_state.permutation(len(first))
     order = order[np.argsort(table.y[first[order]], kind="stable")]
     fold_of_group = np.empty(len(first), dtype=np.intp)
     fold_of_group[order] = np.arange(len(first)) % N_FOLDS
-    return fold_of_group[groups.group_of_rows()]
+    no_label = np.zeros(len(table.y), dtype=np.uint16)
+    values = ContentOrder(*hash_rows(table.coded, no_label)).group_of_rows()
+    sums = np.bincount(values[first], fold_of_group).astype(np.intp)
+    return sums[values] % N_FOLDS
 
 
 def _find_equal_leaves(leaves, curvature):

@@ -229,6 +229,15 @@ def test_weights_are_copies():
     assert_array_equal(twice, same.predict_proba(X))
 
 
+def test_log_loss_of_rows_with_few_values():
+    """A row is not held out while equal rows with the other label are learned."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (1000, 4)).astype(float)
+    y = (rng.logistic(size=1000) < X.sum(axis=1) - 2).astype(int)
+    model = PartiallyLinearTreeClassifier(random_state=0).fit(X, y)
+    assert model.cv_log_loss_[1] < np.log(2)
+
+
 def test_a_useless_line_is_dropped():
     """Labels that depend on a product have no linear part."""
     rng = np.random.default_rng(0)
