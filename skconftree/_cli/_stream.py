@@ -443,6 +443,11 @@ class Stop:
         self.signal = signal.Signals(number)
         signal.signal(number, self._before[number])
 
+    def exit_before_first_row(self):
+        """Warn that nothing was learned, and return the exit code."""
+        warn(f"skconftree: stopped by {self.signal.name} before the first row")
+        return 128 + self.signal
+
 
 class ProgressReporter:
     """Reports the progress of a run at intervals, more often on a terminal."""
@@ -460,10 +465,10 @@ class ProgressReporter:
         self._last = now
         run = self._run
         record = run.evaluator.report()
-        message = (
-            f"{run.n_rows:,} rows, accuracy {100 * record.accuracy:.2f}%, "
-            f"{record.n_leaves:,} leaves"
-        )
+        message = f"{run.n_rows:,} rows"
+        if record.n_tested:  # labels may be delayed
+            message += f", accuracy {100 * record.accuracy:.2f}%"
+            message += f", {record.n_leaves:,} leaves"
         learned = run.n_rows - run.resumed_at
         if learned:
             speed = learned / max(now - self._start, 1e-9)
@@ -516,8 +521,7 @@ def _run_stream(options, progress, scratch=None):
         except UserError:
             if stop.signal is None:
                 raise
-            warn(f"skconftree: stopped by {stop.signal.name} before the first row")
-            return 128 + stop.signal
+            return stop.exit_before_first_row()
         run = Run(options, stream, scratch)
         stack.callback(run.close)
         reporter = ProgressReporter(run, progress)
@@ -534,6 +538,10 @@ def _run_stream(options, progress, scratch=None):
                 f"{error} (the {run.n_rows:,} rows before are learned{_saved(run)})"
             ) from error
         run.save()
+    if not run.n_rows:
+        if stop.signal is not None:
+            return stop.exit_before_first_row()
+        raise UserError(f"{options.data} has no rows below its header")
     if stop.signal is None:
         run.evaluator.finish()  # the saved state could continue with a longer table
     reporter.report_progress(last=True)

@@ -35,6 +35,16 @@ def test_a_table_without_rows_or_columns_to_learn(
     assert words in refused(capsys, command, path, "--target", "y")
 
 
+@pytest.mark.parametrize("text", ["a,y\n", "a,y\n1,\n2,\n"])
+def test_a_stream_without_rows(tmp_path, capsys, text):
+    path, model = tmp_path / "t.csv", tmp_path / "model"
+    path.write_text(text)
+    more = ["--classes", "u,v", "--skip-missing", "--output", model]
+    told = refused(capsys, "stream", path, "--target", "y", *more)
+    assert f"{path} has no rows below its header" in told
+    assert not model.exists()
+
+
 def test_a_target_without_labels(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,\n2,\n")

@@ -9,11 +9,15 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _text, main
+from skconftree._cli._stream import ProgressReporter
 from skconftree._cli._text import Progress
+from skconftree.evaluation import PrequentialEvaluator
 
 SCRIPT = Path(sys.executable).with_name("skconftree")
 CLEARED = "\r\x1b[K"
@@ -135,3 +139,15 @@ def test_an_error_is_a_line_of_its_own(tmp_path, monkeypatch, capsys):
     path.write_text("a,kind\n")
     assert main(["fit", str(path), "--target", "kind"]) == 1
     assert re.search(r"\r\x1b\[Kskconftree: error: [^\r]*\n$", capsys.readouterr().err)
+
+
+def test_progress_of_a_stream_before_the_first_label():
+    said = []
+    evaluator = PrequentialEvaluator(
+        ConfidenceTreeClassifier(), classes=[0, 1], delay=1_000
+    )
+    evaluator.update([[0.0], [1.0]], [0, 1])
+    run = SimpleNamespace(evaluator=evaluator, n_rows=2, resumed_at=2)
+    reporter = ProgressReporter(run, SimpleNamespace(update=said.append))
+    reporter.report_progress(last=True)
+    assert said == ["2 rows"]
