@@ -1,51 +1,43 @@
 """``skconftree show``: print a saved model, or convert it."""
 
 import warnings
+from functools import partial
 
 from joblib import dump
 
 from ..inspection import ConfidenceTreeDisplay
 from ..tree import export_html, export_rules, export_text
-from ..utils import load_model
+from ..utils import load
+from ._columns import DATE_READINGS
 from ._files import atomic_write, check_files, write_text
 from ._text import UserError, printable, standard_output, warn
 
 # What writes a model as text, by the choice of --as.
 WRITERS = {
     "text": export_text,
-    "rules": lambda model: export_rules(model, "list"),
-    "sql": export_rules,
+    "rules": partial(export_rules, language="list"),
+    "sql": partial(export_rules, language="sql"),
     "python": export_rules,
     "html": export_html,
     "svg": lambda model: ConfidenceTreeDisplay.from_estimator(model).to_svg(),
-    "json": lambda model: export_rules(model, "json"),
+    "json": partial(export_rules, language="json"),
 }
+# Forms for other programs, which read dates as the numbers that the model has learned.
+NUMERIC = ("sql", "python", "json", "sklearn")
 
 
 def run_show(options):
     """Run ``skconftree show`` and return the exit code."""
     check_files(options)
-    model, form = load_model(options.model), getattr(options, "as")
-    arguments = {"language": form} if form in ("sql", "python") else {}
-    if options.dialect is not None:
-        if form != "sql":
-            raise UserError("--dialect is for --as sql")
-        arguments["dialect"] = options.dialect
-    if form == "sklearn" and options.output is None:
-        raise UserError("--as sklearn needs --output FILE, which joblib.load reads")
+    (model, metadata), form = load(options.model), getattr(options, "as")
+    if options.dialect is not None and form != "sql":
+        raise UserError("--dialect is for --as sql")
+    if form in NUMERIC:
+        _warn_of_dates(model, metadata)
     if form == "sklearn":
-        if not hasattr(model, "to_sklearn"):
-            raise UserError(
-                f"{type(model).__name__} has no counterpart in scikit-learn"
-            )
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            copy = model.to_sklearn()
-        for warning in caught:
-            warn(printable(str(warning.message)))
-        with atomic_write(options.output) as file:
-            dump(copy, file)
+        _write_copy(model, options.output)
         return 0
+    arguments = {} if options.dialect is None else {"dialect": options.dialect}
     try:
         text = WRITERS[form](model, **arguments)
     except TypeError as error:  # a model that is not a tree
@@ -56,3 +48,26 @@ def run_show(options):
     else:
         write_text(options.output, f"{text}\n")
     return 0
+
+
+def _warn_of_dates(model, metadata):
+    dates = {reading.name for reading in DATE_READINGS}
+    names = getattr(model, "feature_names_in_", ())
+    for name, reading in zip(names, metadata.get("readings", ()), strict=False):
+        if reading in dates:
+            warn(printable(f"{name}: pass dates as days since 1970-01-01"))
+
+
+def _write_copy(model, output):
+    # Writes scikit-learn's counterpart of a model.
+    if output is None:
+        raise UserError("--as sklearn needs --output FILE, which joblib.load reads")
+    if not hasattr(model, "to_sklearn"):
+        raise UserError(f"{type(model).__name__} has no counterpart in scikit-learn")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        copy = model.to_sklearn()
+    for warning in caught:
+        warn(printable(str(warning.message)))
+    with atomic_write(output) as file:
+        dump(copy, file)

@@ -150,6 +150,11 @@ def test_fit_shows_and_saves_dates(tmp_path, capsys):
     for text in texts:
         assert "2023-10-31" in text
         assert "joined <= 19" not in text
+    for form in ("rules", "sql"):
+        assert main(["show", str(model), "--as", form]) == 0
+        told = capsys.readouterr()
+        needs_days = "joined: pass dates as days since 1970-01-01" in told.err
+        assert needs_days == ('"joined" <= 19661.' in told.out) == (form == "sql")
 
 
 def test_a_stream_shows_dates(tmp_path, capsys):
