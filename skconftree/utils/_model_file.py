@@ -105,7 +105,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ...     load_model(path).predict(X[:3])
     array([0, 0, 0])
     """
-    return load(path)[0]
+    return load(os.fspath(path))[0]
 
 
 def save(path, model, metadata, scratch=None):

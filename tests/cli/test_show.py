@@ -168,6 +168,8 @@ def test_only_classifiers_of_this_package_are_saved(tmp_path):
         save_model(pipeline, tmp_path / "model")
     with pytest.raises(FileNotFoundError, match="cannot read"):
         load_model(tmp_path / "model")
+    with pytest.raises(TypeError, match="not int"):  # not an open file, to be closed
+        load_model(1000)
     with pytest.raises(FileNotFoundError, match="cannot write"):
         save_model(pipeline[-1], tmp_path / "nowhere" / "model")
     np.savez(tmp_path / "model.npz", X=X)
