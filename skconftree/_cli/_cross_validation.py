@@ -45,7 +45,10 @@ def pruned_cart(X, y, seed):
     if len(alphas) > MAX_ALPHAS:
         indices = np.linspace(0, len(alphas) - 1, MAX_ALPHAS)
         alphas = alphas[indices.round().astype(int)]
-    folds = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+    n_folds = min(INNER_FOLDS, int(np.unique(y, return_counts=True)[1].max()))
+    if n_folds < 2:
+        return cart.fit(X, y)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     scores = []
     for train, test in folds.split(X, y):
         unpruned = clone(cart).fit(X[train], y[train])
@@ -241,6 +244,6 @@ def share(value):
 
 
 def tested_sentence(test):
-    """Report accuracy and log loss of `tested`."""
+    """Report accuracy and log loss of a table of --test."""
     loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
     return f"{counted(test['n_rows'], 'row')}: accuracy {share(test['accuracy'])}{loss}"

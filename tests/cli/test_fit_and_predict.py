@@ -149,6 +149,16 @@ def test_wrong_number_of_linear_columns(capsys, table, linear):
 # --- fit ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n_rows", [4, 6])
+def test_pruned_cart_of_a_few_rows(table, capsys, n_rows):
+    """It has as many inner folds as the rows allow, or is not pruned."""
+    table.write_text(
+        text_of([["x", "kind"], *zip("123456"[:n_rows], "ababab", strict=False)])
+    )
+    options = ["--target", "kind", "--folds", "2", "--baselines", "all"]
+    assert "CART pruned" in told(capsys, "fit", table, *options).out
+
+
 def test_summary_then_tree_then_tables(table, capsys):
     out = told(capsys, "fit", table, "--target", "kind", "--folds", "3").out
     parts = [
