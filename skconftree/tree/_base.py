@@ -138,6 +138,13 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         # class is added right before its first row. Return the results, with classes.
         X, labels = X.tocsr() if hasattr(X, "tocsr") else X, np.asarray(exact_labels(y))
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if self._model is None:  # the first label is a class from the start
+            first = labels.ravel()[:1].tolist()
+            if classes is None:
+                classes = first or [0]  # without labels an error follows
+            else:
+                classes = unique_classes(classes).tolist()
+                classes += [label for label in first if label not in classes]
         if labels.ndim != 1 or not len(labels) or n_rows != len(labels):
             return [
                 (learn(X, y, classes, weight, X_pool), self.classes_)
@@ -147,8 +154,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
             new = () if classes is None else unique_classes(classes)
             known, classes = {*self.classes_.tolist(), *new}, None
         else:
-            new, classes = (), labels[:1] if classes is None else classes
-            known = set(unique_classes(classes).tolist())
+            new, known = (), set(unique_classes(classes).tolist())
         starts = [0]
         for i, label in enumerate(labels.tolist()):
             if label not in known:

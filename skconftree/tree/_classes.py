@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 
-from .._compat import _safe_indexing
+from .._compat import InvalidParameterError, _safe_indexing
 from ..tables._partial_fit import learn, read_call
 from ..utils._available import available_if
 from ..utils._fitted import fitted
@@ -491,7 +491,7 @@ class ConfidenceTreeClassifier(
             What to do with labels that are not among the classes: ``"error"`` raises an
             error, ``"add"`` makes a class of each right before its first row, and does
             not require `classes` in the first call. With ``"add"``, the rows before an
-            invalid one may be learned.
+            invalid one may be learned. ``"add"`` does not work with `from_pool`.
 
         Returns
         -------
@@ -515,8 +515,12 @@ class ConfidenceTreeClassifier(
         >>> tree.n_rows_seen_
         150
         """
-        is_open = new_classes != "error" and self._adds_classes(new_classes)
-        if is_open and from_pool is None:
+        if self._adds_classes(new_classes):
+            if from_pool is not None:
+                raise InvalidParameterError(
+                    "new_classes must be 'error' with from_pool. Got 'add'. Pass all "
+                    "`classes` in the first call."
+                )
             self._learn_in_runs(self._learn, X, y, classes, sample_weight, X_pool)
         else:
             self._learn(X, y, classes, sample_weight, X_pool, from_pool)

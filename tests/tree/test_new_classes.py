@@ -117,3 +117,32 @@ def test_all_rows_are_checked_before_the_first_is_learned(name):
     model.partial_fit(X, Y, sample_weight=2.0, new_classes="add")
     want = MAKE[name]().partial_fit(X, Y, None, np.full(N, 2.0), new_classes="add")
     assert pickle.dumps(model) == pickle.dumps(want)
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_the_first_label_need_not_be_declared(name):
+    model = MAKE[name]().partial_fit(X[:9], Y[:9], [5], new_classes="add")
+    want = MAKE[name]().partial_fit(X[:9], Y[:9], [0, 2, 5])
+    assert model.classes_.tolist() == [0, 2, 5]
+    np.testing.assert_array_equal(model.predict(X), want.predict(X))
+
+
+@pytest.mark.parametrize("name", MAKE)
+@pytest.mark.parametrize(
+    ("rows", "labels", "message"),
+    [
+        (X[:0], [], "0 sample"),
+        (X[:2], [], r"inconsistent|length|0 samples|\(0,\)"),
+        (X[:2], [1], "inconsistent|length"),
+        (X[0], [1], "2D array"),
+    ],
+)
+def test_errors_of_a_first_call_are_those_of_its_rows(name, rows, labels, message):
+    with pytest.raises(ValueError, match=message):
+        MAKE[name]().partial_fit(rows, labels, new_classes="add")
+
+
+def test_rows_of_a_pool_add_no_class():
+    tree = ConfidenceTreeClassifier(bound="credible")
+    with pytest.raises(ValueError, match="must be 'error' with from_pool. Got 'add'"):
+        tree.partial_fit(None, [1], X_pool=X, from_pool=[0], new_classes="add")
