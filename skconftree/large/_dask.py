@@ -271,7 +271,7 @@ class DaskParts:
     def _report(self, first, stop):
         # Report the rows of some parts.
         edges = np.append(0, self._stops)
-        first, stop = max(first, 0), min(stop, len(self._stops))
+        stop = min(stop, len(self._stops))
         self.reporter.add_rows(int(edges[stop] - edges[first]))
 
     def describe(self, row):
@@ -325,20 +325,20 @@ class DaskParts:
         client = _client()
         self.reporter.begin_pass()
         if client is None:
-            return sum_of(calls).compute()
+            result = sum_of(calls).compute()
+            self._report(0, len(calls))
+            return result
         # Two batches of tasks are submitted at a time: with all tasks at once, the
         # results of all parts would be in memory before they are added up.
-        at_once, total, submitted = (
-            RESULTS_PER_SUM * _n_threads(),
-            task.start(),
-            deque(),
-        )
+        at_once, total = RESULTS_PER_SUM * _n_threads(), task.start()
+        submitted = deque()
         for begin in range(0, len(calls), at_once):
             submitted.append(client.compute(sum_of(calls[begin : begin + at_once])))
-            self._report(begin - at_once, begin)
             if len(submitted) > 1:
                 task.join(total, submitted.popleft().result())
+                self._report(begin - at_once, begin)
         task.join(total, submitted.popleft().result())
+        self._report(begin, begin + at_once)
         return task.result(total)
 
     def engine(self, task, columns, positions, *by_row):

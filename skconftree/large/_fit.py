@@ -536,6 +536,14 @@ def fit(
     True
     """
     _check_estimator(estimator)
+    if isinstance(text_columns, str):
+        raise TypeError(f"text_columns must be a list of names. Got {text_columns!r}.")
+    if not (isinstance(skip_missing, bool) or callable(skip_missing)):
+        raise TypeError(
+            f"skip_missing must be True, False or a function. Got {skip_missing!r}."
+        )
+    if not (callback is None or callable(callback)):
+        raise TypeError(f"callback must be a function or None. Got {callback!r}.")
     parts: Any = DaskArrays.of(source, target)
     if parts is not None:
         target = parts.target
@@ -551,6 +559,11 @@ def fit(
             "source must be a path or a list of paths of Parquet files, a Dask "
             f"DataFrame or a Dask array. Got {type(source).__name__}. For a table in "
             "memory, use fit of the estimator."
+        )
+    if len(text_columns) and not isinstance(parts, ParquetParts):
+        raise ValueError(
+            "text_columns must be empty unless source is Parquet files. Got "
+            f"{text_columns} with a Dask table; use astype(str) on these columns."
         )
     columns = _check_columns(parts, target, columns)
     is_missing = skip_missing or None

@@ -110,7 +110,8 @@ def grow_within_limits(sequence):
 def grow_by_permutation_tests(sequence):
     """A conditional inference tree has the splits of its definition."""
     draw = sequence.draw
-    n, d, n_classes = draw.whole(5, 60), draw.whole(1, 4), draw.one([2, 2, 3, 4])
+    n, n_classes = draw.whole(5, 60), draw.one([2, 2, 3, 4])
+    d = draw.whole(*draw.one([(1, 4), (8, 12)]))  # 8 and more are tested at once
     y = draw.rng.integers(0, n_classes, n)
     y[:n_classes] = np.arange(n_classes)
     nominal = draw.rng.random(d) < 0.3

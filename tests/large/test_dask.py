@@ -14,17 +14,7 @@ from reference.effort import cases, crossed
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.large import (
-    _dask,
-    _data,
-    _engine,
-)
-from skconftree.large import (
-    _dask as large_dask,
-)
-from skconftree.large import (
-    _data as large_data,
-)
+from skconftree.large import _dask, _data, _engine
 from skconftree.tree import _growth
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -92,6 +82,12 @@ def test_a_task_makes_its_part_unless_others_need_it_too():
             made.clear()
             assert sum(dask.compute(*calls)) == len(frame)
             assert sorted(made) == [0, 300, 600]
+
+
+def test_columns_of_dask_tables_are_not_read_as_texts():
+    parts = dd.from_pandas(make_frame(60), npartitions=2)
+    with pytest.raises(ValueError, match="text_columns must be empty unless"):
+        large.fit(MODELS[0], parts, target="y", text_columns=["n"])
 
 
 def test_types_that_differ_between_partitions():
@@ -187,13 +183,8 @@ def test_workers_that_are_threads_give_the_same_bytes(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
     frame = make_frame()
     monkeypatch.setattr(_data, "MAX_GATHERED", 500)
-    monkeypatch.setattr(
-        _dask, "RESULTS_PER_SUM", 2
-    )  # so that sums come here in two steps
-    monkeypatch.setattr(large_dask, "RESULTS_PER_SUM", 2)
-    monkeypatch.setattr(
-        large_dask, "SUBTREES_PER_THREAD", 1
-    )  # so that some wait for others
+    monkeypatch.setattr(_dask, "RESULTS_PER_SUM", 2)  # sums come here in two steps
+    monkeypatch.setattr(_dask, "SUBTREES_PER_THREAD", 1)  # some wait for others
     threads = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
     with (
         distributed.LocalCluster(**threads, dashboard_address=None) as cluster,
@@ -207,7 +198,14 @@ def test_workers_that_are_threads_give_the_same_bytes(monkeypatch):
             ),
             ConfidenceForestClassifier(3, max_bins=40, random_state=0),
         ]
-        found = [large.fit(clone(model), parts, target="y") for model in models]
+        states = []
+        found = [
+            large.fit(clone(model), parts, target="y", callback=states.append)
+            for model in models
+        ]
+    n_rows = [state.n_rows for state in states if not state.level]
+    assert min(n_rows) > 0  # the time left is estimated from them
+    assert max(n_rows) == len(frame)
     for model, fitted in zip(models, found, strict=True):
         assert pickle.dumps(fitted) == pickle.dumps(full_fit(model, frame)), model
 
@@ -258,10 +256,8 @@ def test_workers_grow_the_trees_below_small_nodes(cluster, monkeypatch, model):
         raise AssertionError("a tree is grown here")
 
     monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
-    monkeypatch.setattr(large_data.GrowFromRows, "__call__", refuse)  # in this process
-    monkeypatch.setattr(
-        large_dask, "SUBTREES_PER_THREAD", 1
-    )  # so that some wait for others
+    monkeypatch.setattr(_data.GrowFromRows, "__call__", refuse)  # in this process
+    monkeypatch.setattr(_dask, "SUBTREES_PER_THREAD", 1)  # so that some wait for others
     parts = dd.from_pandas(frame, npartitions=5).persist()
     found = large.fit(clone(model), parts, target="y")
     assert pickle.dumps(found) == pickle.dumps(expected)
@@ -278,8 +274,8 @@ def test_a_tree_below_a_node_that_fails_on_a_worker(cluster, monkeypatch):
         raise MemoryError("there is no room for this tree")
 
     monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
-    monkeypatch.setattr(large_dask, "SUBTREES_PER_THREAD", 1)
-    monkeypatch.setattr(large_dask, "_grow", fail)
+    monkeypatch.setattr(_dask, "SUBTREES_PER_THREAD", 1)
+    monkeypatch.setattr(_dask, "_grow", fail)
     parts = dd.from_pandas(frame, npartitions=5).persist()
     with pytest.raises(MemoryError, match="no room for this tree"):
         large.fit(model, parts, target="y")
@@ -303,18 +299,18 @@ class DyingClient:
     [("closed", "connection to the Dask"), ("running", "no worker")],
 )
 def test_no_tree_waits_for_a_cluster_that_is_gone(monkeypatch, status, words):
-    monkeypatch.setattr(large_dask, "CHECK_SECONDS", 0.001)
-    monkeypatch.setattr(large_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.01)
-    engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
+    monkeypatch.setattr(_dask, "CHECK_SECONDS", 0.001)
+    monkeypatch.setattr(_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.01)
+    engine = _dask.DaskEngine.__new__(_dask.DaskEngine)
     engine._client, engine._slots = DyingClient(status, 0), Semaphore(0)
     with pytest.raises(RuntimeError, match=words):
         engine.grow(None, [], None, None)
 
 
 def test_a_tree_waits_for_busy_workers(monkeypatch):
-    monkeypatch.setattr(large_dask, "CHECK_SECONDS", 0.001)
-    monkeypatch.setattr(large_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.0)
-    engine = large_dask.DaskEngine.__new__(large_dask.DaskEngine)
+    monkeypatch.setattr(_dask, "CHECK_SECONDS", 0.001)
+    monkeypatch.setattr(_dask, "MAX_SECONDS_WITHOUT_WORKERS", 0.0)
+    engine = _dask.DaskEngine.__new__(_dask.DaskEngine)
     engine._client, engine._slots = DyingClient("running", 1), Semaphore(0)
     Timer(0.1, engine._slots.release).start()
     engine._wait_for_memory()
@@ -325,7 +321,7 @@ def test_a_tree_waits_for_busy_workers(monkeypatch):
 @pytest.mark.parametrize("step", ["divide", "grow", "grown"])
 def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch, step):
     frame, killed = make_frame(40_000), []
-    method = getattr(large_dask.DaskEngine, step)
+    method = getattr(_dask.DaskEngine, step)
 
     def kill_and_go_on(self, *given):
         if not killed:
@@ -334,7 +330,7 @@ def test_a_worker_that_dies_changes_nothing(cluster, monkeypatch, step):
         return method(self, *given)
 
     monkeypatch.setattr(_data, "MAX_GATHERED", 16_384)
-    monkeypatch.setattr(large_dask.DaskEngine, step, kill_and_go_on)
+    monkeypatch.setattr(_dask.DaskEngine, step, kill_and_go_on)
     parts = dd.from_pandas(frame, npartitions=4).persist()
     found = large.fit(clone(MODELS[0]), parts, target="y")
     assert killed

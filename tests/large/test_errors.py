@@ -77,6 +77,12 @@ def test_types_that_differ_between_files(path, tmp_path):
     refuses(fitted(), [path, other], "must have the same columns")
 
 
+def test_functions(path):
+    refuses(fitted(), path, "callback must be a function", TypeError, callback=5)
+    wrong = {"skip_missing": "yes"}
+    refuses(fitted(), path, "skip_missing must be True, False", TypeError, **wrong)
+
+
 def test_names_of_columns(path):
     refuses(fitted(), path, "no column 'z'; its columns are", target="z")
     refuses(fitted(), path, "no column 'z'", columns=["one", "z"])
@@ -84,6 +90,7 @@ def test_names_of_columns(path):
     refuses(fitted(), path, "must not contain duplicates", columns=["one", "one"])
     refuses(fitted(), path, "at least one column besides the target", columns=[])
     refuses(fitted(), path, "list of names", TypeError, columns="one")
+    refuses(fitted(), path, "text_columns must be a list", TypeError, text_columns="y")
     twice = pa.table([X[:, 0], X[:, 1], Y], names=["one", "one", "y"])
     pq.write_table(twice, path)
     refuses(fitted(), path, "has more than one column named 'one'")
