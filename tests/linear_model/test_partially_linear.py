@@ -238,6 +238,15 @@ def test_log_loss_of_rows_with_few_values():
     assert model.cv_log_loss_[1] < np.log(2)
 
 
+@pytest.mark.parametrize("n_values", [1, 2, 3])
+def test_there_may_be_fewer_distinct_rows_than_folds(n_values):
+    X = np.arange(12.0).reshape(-1, 1) % n_values
+    y = np.arange(12) // 2 % 2
+    for seed in range(5):
+        model = PartiallyLinearTreeClassifier(random_state=seed).fit(X, y)
+        assert np.isfinite(model.cv_log_loss_).all()
+
+
 def test_a_useless_line_is_dropped():
     """Labels that depend on a product have no linear part."""
     rng = np.random.default_rng(0)
