@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 
 from .._compat import _safe_indexing
 from ..tables._row_hashes import hash_dense, hash_sparse
-from ..utils._codec import is_count
+from ..utils._codec import is_count, is_newer, versions_and_remedy
 from ..utils._files import sync_folder
 from ._labels import n_rows_of
 
@@ -134,6 +134,9 @@ class Journal:
                 f"version of skconftree reads format {FORMAT}. Use the version that "
                 "wrote it."
             )
+        writer = records[0].get("version") if records else None
+        if is_newer(writer):
+            raise JournalError(f"{self.path} was {versions_and_remedy(writer)}")
         # an earlier version replaced an incomplete head by this one
         if records == [MIN_HEAD]:
             partial, records = complete[0], []

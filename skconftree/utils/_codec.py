@@ -5,6 +5,7 @@ estimators of `PACKAGES` and of scikit-learn, which are created by their constru
 """
 
 import math
+import re
 import sys
 from contextlib import contextmanager
 from functools import cache
@@ -25,6 +26,7 @@ PACKAGES += ["skconftree.active.pool", "skconftree.active.stream"]
 _DTYPES = {}  # one object per dtype, for `canonical`
 NO_DEFAULT = Parameter.empty
 VERSION = "_skconftree_version"  # key of the version that wrote a state
+RELEASE = re.compile(r"(\d+(?:\.\d+)*)[\w.+]*", re.ASCII)  # of a version
 JSON_TYPES = (bool, int, float, str, list, tuple, dict)  # bool before its base int
 
 
@@ -370,9 +372,9 @@ def without_version(state, defaults, what):
         parameters = {
             name: value
             for name, value in attributes.items()
-            if not (name.startswith("_") or name.endswith("_"))
+            if name in defaults or not (name.startswith("_") or name.endswith("_"))
         }
-        with written_by(writer):
+        with written_by(writer, f"This {what}"):
             merge_defaults(parameters, defaults, what)
     known = {n: value for n, value in defaults.items() if value is not NO_DEFAULT}
     return known | attributes
@@ -396,18 +398,37 @@ def own_version():
     return version("skconftree")
 
 
+def _release_of(writer):
+    # Release of a version as numbers; empty if it is not a version.
+    match = RELEASE.fullmatch(writer) if isinstance(writer, str) else None
+    return () if match is None else tuple(map(int, match[1].split(".")))
+
+
+def is_newer(writer):
+    """Whether a version is of a later release than this package."""
+    return _release_of(writer) > _release_of(own_version())
+
+
+def versions_and_remedy(writer):
+    """Text with the version that wrote something, this one, and what to install."""
+    text = f"written by skconftree {writer}; this is skconftree {own_version()}"
+    remedy = f"; pip install skconftree=={writer}"  # a command, which users may copy
+    return (
+        f"{text}{remedy}" if _release_of(writer) and writer != own_version() else text
+    )
+
+
 @contextmanager
-def written_by(writer):
-    """Add the version that wrote a state to a StateError."""
+def written_by(writer, what="This state"):
+    """Raise StateError if the writer is newer; add its version to a StateError."""
+    if is_newer(writer):
+        raise StateError(f"{what} was {versions_and_remedy(writer)}")
     try:
         yield
     except StateError as error:
         if writer is None:
             raise
-        raise StateError(
-            f"{error} It was written by skconftree {writer}; this is skconftree "
-            f"{own_version()}."
-        ) from None
+        raise StateError(f"{error} It was {versions_and_remedy(writer)}") from None
 
 
 def is_missing(value):

@@ -23,7 +23,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._codec import class_of, from_json, own_version, to_json
+from ._codec import (
+    class_of,
+    from_json,
+    is_newer,
+    own_version,
+    to_json,
+    versions_and_remedy,
+)
 from ._files import atomic_write, named_errors
 from ._types import Estimator
 
@@ -212,12 +219,13 @@ def _checked_metadata(path, members):
         version, digest = metadata["format"], members[CHECKSUM].item()
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise _invalid_file(path) from error
+    writer = metadata.get("version")
+    if is_newer(writer):
+        raise ValueError(f"{path} was {versions_and_remedy(writer)}")
     if version != FORMAT:
-        writer = metadata.get("version")
-        remedy = f"; use skconftree {writer}: pip install skconftree=={writer}"
         raise ValueError(
-            f"{path} cannot be read: it has format {version!r}, this version, "
-            f"{own_version()}, reads {FORMAT}{remedy if writer else ''}"
+            f"{path} cannot be read: it has format {version!r}, this version reads "
+            f"{FORMAT}. It was {versions_and_remedy(writer)}"
         )
     if _checksum(members) != digest:
         raise ValueError(

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from reference.registries import STREAM_BOUNDS
 
+import skconftree
 from skconftree._cli import _files, main
 from skconftree._cli._common import UserError, with_columns
 from skconftree._cli._files import locked
@@ -323,6 +324,26 @@ def test_no_model_is_made_before_all_is_checked(table, folder, monkeypatch, caps
     table.write_text("a,b,kind\n" + ROWS.replace("3", "4"))
     assert stream(table, model, "--resume") == 1
     assert "differ from those that it has learned" in capsys.readouterr().err
+
+
+def test_a_file_of_a_later_version_is_refused(table, folder, capsys):
+    model = folder / "model"
+    assert stream(table, model) == 0
+    members = members_of(model)
+    remedy = "; this is skconftree 0.1.0; pip install skconftree==99.1\n"
+    for version, format, words in [
+        ("99.1", _model_file.FORMAT, f"was written by skconftree 99.1{remedy}"),
+        ("99.1", _model_file.FORMAT + 1, f"was written by skconftree 99.1{remedy}"),
+        ("0.1.0", _model_file.FORMAT - 1, "It was written by skconftree 0.1.0; this"),
+        ("99.1; ls", _model_file.FORMAT + 1, "this is skconftree 0.1.0\n"),
+    ]:
+        head = json.loads(members["head"].tobytes())
+        head |= {"version": version, "format": format}
+        changed = members | {"head": np.frombuffer(json.dumps(head).encode(), np.uint8)}
+        rewritten(model, lambda state, members: None, changed)
+        assert stream(table, model, "--resume") == 1
+        err = capsys.readouterr().err
+        assert words.replace("0.1.0", skconftree.__version__) in err
 
 
 def damage(state, random):

@@ -1,10 +1,15 @@
 """States of other versions: what came later has its default, what is unknown is named.
 
+What a later version wrote is refused, with the command that installs this version.
+
 A stream that runs for a year survives updates of the package.
 """
 
 import copy
+import io
 import pickle
+import re
+import zipfile
 from inspect import signature
 
 import numpy as np
@@ -13,10 +18,17 @@ from contracts.test_skops_files import CLASSES, LEARNERS, MODELS, X, Y
 from skconftree.tree._settings import GrowthSettings
 
 import skconftree
-from skconftree import ConfidenceTreeClassifier
-from skconftree.active import FixedUncertainty, LeafRiskSampling, RiskBelow
+from skconftree import BinaryTests, ConfidenceTreeClassifier
+from skconftree.active import (
+    ActiveLearner,
+    FixedUncertainty,
+    LabelingSession,
+    LeafRiskSampling,
+    RiskBelow,
+)
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM, LocalRepair
+from skconftree.inspection import audit_splits
 from skconftree.tree import PessimisticPruning
 from skconftree.tree.stream._state import GrowerState, read_state
 from skconftree.utils._codec import VERSION
@@ -33,6 +45,12 @@ PARAMETERS = [
 ALL = (
     MODELS | LEARNERS | {type(one).__name__: lambda one=one: one for one in PARAMETERS}
 )
+OTHERS = {
+    "audit": lambda: audit_splits(
+        ConfidenceTreeClassifier().fit(X[::2], Y[::2]), X[1::2], Y[1::2]
+    ),
+    "binary tests": lambda: BinaryTests().fit(X),
+}
 # Parts of the states of models, and what of them may be absent; None: everything.
 GROWTH = "_model", "grower", 0
 PLACES = {
@@ -62,10 +80,17 @@ PLACES = {
 _made = {}
 
 
+def skops_bytes(model):
+    """What a file of skops says about a model, as bytes."""
+    io_of_skops = pytest.importorskip("skops.io")
+    with zipfile.ZipFile(io.BytesIO(io_of_skops.dumps(model))) as archive:
+        return archive.read("schema.json")
+
+
 def state_of(name):
     """Class and state of a model, which may be changed."""
     if name not in _made:
-        model = ALL[name]()
+        model = (ALL | OTHERS)[name]()
         _made[name] = type(model), model.__getstate__()
     kind, state = _made[name]
     return kind, copy.deepcopy(state)
@@ -126,11 +151,13 @@ def test_settings_that_came_later_have_their_defaults(place):
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_unknown_settings_are_refused_with_the_version_that_wrote_them(place):
     kind, state = state_of(place[0])
-    state[VERSION] = "9.9"
+    state[VERSION] = "0.0.9"
     part_of(state, place[1:])["from_the_future"] = 1
     with pytest.raises(
         ValueError,
-        match=r"no setting 'from_the_future'.* It was written by skconftree 9\.9; this",
+        match=r"no setting 'from_the_future'.* It was written by skconftree 0\.0\.9; "
+        rf"this is skconftree {skconftree.__version__}; "
+        r"pip install skconftree==0\.0\.9",
     ):
         read(kind, state)
 
@@ -141,9 +168,72 @@ def test_unknown_parameters_are_refused_unless_this_version_wrote_them(name):
     kind, state = state_of(name)
     state["from_the_future"] = 1
     assert read(kind, state).from_the_future == 1
-    state[VERSION] = "9.9"
-    with pytest.raises(ValueError, match=r"'from_the_future'.* skconftree 9\.9; this"):
+    state[VERSION] = "0.0.9"
+    with pytest.raises(ValueError, match=r"'from_the_future'.* skconftree 0\.0\.9; th"):
         read(kind, state)
+
+
+def later(n_parts=2):
+    """The next release, and what its states are refused with."""
+    own = skconftree.__version__.split(".")
+    version = ".".join([*own[: n_parts - 1], str(int(own[n_parts - 1]) + 1), "0"])
+    remedy = (
+        f"was written by skconftree {version}; this is skconftree "
+        f"{skconftree.__version__}; pip install skconftree=={version}"
+    )
+    return version, re.escape(remedy)
+
+
+@pytest.mark.parametrize("name", [*ALL, "audit", "binary tests"])
+def test_states_of_a_later_version_are_refused(name):
+    """Its settings have the names that are known, but may mean something else."""
+    for n_parts in (1, 2, 3):
+        kind, state = state_of(name)
+        version, remedy = later(n_parts)
+        with pytest.raises(ValueError, match=remedy):
+            read(kind, state | {VERSION: version})
+    for same in (f"{skconftree.__version__}rc1", f"{skconftree.__version__}.dev0"):
+        kind, state = state_of(name)
+        read(kind, state | {VERSION: same})
+
+
+@pytest.mark.parametrize("writer", ["9.9; rm -rf /", "9.9 --index-url x", 9.9, ["9"]])
+def test_what_is_no_version_is_no_command(writer):
+    kind, state = state_of("tree")
+    state[VERSION] = writer
+    state["_model"]["from_the_future"] = 1
+    with pytest.raises(ValueError, match="from_the_future") as caught:
+        read(kind, state)
+    assert "pip install" not in str(caught.value)
+
+
+def test_a_journal_of_a_later_version_is_refused_and_unchanged(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    learner = ActiveLearner(ConfidenceTreeClassifier(), random_state=0)
+    with LabelingSession(learner, path, X, budget=3) as session:
+        session.answer(int(Y[session.question().row]))
+    version, remedy = later()
+    text = path.read_text().replace(skconftree.__version__, version, 1)
+    path.write_text(text + '{"row": 3, "la')  # killed while it wrote
+    for open_it in (
+        lambda: LabelingSession.resume(path, X),
+        lambda: LabelingSession(learner, path, X, budget=3),
+    ):
+        with pytest.raises(ValueError, match=f"answers.jsonl {remedy}"):
+            open_it()
+    assert path.read_text().startswith(text)
+    assert path.read_text() != text
+
+
+@pytest.mark.parametrize("save", [pickle.dumps, skops_bytes], ids=["pickle", "skops"])
+@pytest.mark.parametrize("name", [*ALL, "audit", "binary tests"])
+@pytest.mark.filterwarnings("ignore:.*labels:UserWarning")
+def test_files_name_the_version(name, save):
+    if name in ("audit", "binary tests") and save is skops_bytes:
+        pytest.skip("only models and learners are written with skops")
+    data = save(ALL[name]() if name in ALL else OTHERS[name]())
+    assert VERSION.encode() in data
+    assert skconftree.__version__.encode() in data
 
 
 def test_a_part_without_a_default_is_missing():

@@ -228,7 +228,9 @@ class LabelingSession:
         """
         head = read_head(path)
         try:
-            with written_by(head["version"]):  # names the version in errors
+            with written_by(
+                head["version"], os.fspath(path)
+            ):  # names the version in errors
                 if learner is None:
                     learner = from_json(head["learner"])
                 stop = from_json(head["stop"])
