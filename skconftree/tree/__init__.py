@@ -14,6 +14,7 @@ from .pruning._classes import (
     PossibilisticPruning,
 )
 from .reading._html import class_colors, export_html
+from .reading._onnx import export_onnx
 from .reading._records import fold_weak_subtrees, node_table
 from .reading._rules import export_rules
 from .reading._text import export_text
@@ -32,6 +33,7 @@ __all__ = [
     "class_colors",
     "distill",
     "export_html",
+    "export_onnx",
     "export_rules",
     "export_text",
     "fold_weak_subtrees",

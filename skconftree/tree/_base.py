@@ -5,6 +5,7 @@ A bound is the split rule of a tree, see `skconftree.bounds`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
@@ -36,6 +37,7 @@ from ._growth import read_training
 from ._progress import progress_of
 from ._row_index import RowIndex
 from .reading._html import write_tree
+from .reading._onnx import convert_operator, set_output_types
 from .reading._records import check_competitors
 from .reading._text import as_table, explain_rows, explain_text, summarize
 from .reading._to_sklearn import pruning_path, to_sklearn, warn_of_missing
@@ -76,6 +78,26 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
     n_inactive_leaves_ = fitted(
         "n_inactive_leaves", "Leaves without statistics due to max_bytes.", changes=True
     )
+
+    def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
+        """Return the converter of :func:`skl2onnx.to_onnx`, which calls this method.
+
+        Returns
+        -------
+        callable
+            It adds the nodes of :func:`skconftree.tree.export_onnx` to a graph.
+        """
+        return convert_operator
+
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """Return what :func:`skl2onnx.to_onnx` calls to get the types of the outputs.
+
+        Returns
+        -------
+        callable
+            It sets the types of the label and the probabilities.
+        """
+        return set_output_types
 
     def _validate_params(self):
         validate_parameters(self)

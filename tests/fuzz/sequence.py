@@ -43,7 +43,7 @@ REFUSALS = re.compile(
             r"max_bytes",
             r"'refit_rows' parameter of \w+ must be 'auto' or 0 with an X_pool",
             r"max_samples",
-            r"rules can only be written for",
+            r"and booleans can be exported",
             r"cannot be written safely in SQL",
             r"method='sequence' requires rows",
             r"too many rows to draw",

@@ -69,13 +69,13 @@ def plain(value, what):
             break
     else:
         raise ValueError(
-            f"The {what} {value!r} is a {type(value).__name__}, but rules can only be "
-            "written for strings, numbers and booleans. Convert it before fit."
+            f"The {what} {value!r} is a {type(value).__name__}, but only strings, "
+            "numbers and booleans can be exported. Convert it before fit."
         )
     if kind is float and not math.isfinite(value):
         raise ValueError(
-            f"The {what} {value!r} is not finite, so that no rule can be written for "
-            "it. Replace it before fit."
+            f"The {what} {value!r} is not finite, and cannot be exported. Replace it "
+            "before fit."
         )
     # a subclass, such as an enumeration, may have another repr
     return kind(value) if kind is not str else str.__str__(value)

@@ -62,6 +62,25 @@ def split_score(estimator):
     return model if model.has_score else None, estimator.tree_
 
 
+def read_votes(estimator, what):
+    """Return the trees whose weighted mean predicts the probabilities, and the weights.
+
+    They are estimators: the trees of a forest, or the tree itself. An error reports
+    `what` cannot be done with trees whose leaves predict by naive Bayes.
+    """
+    weigh_votes = getattr(getattr(estimator, "_model", None), "vote_weights", None)
+    if weigh_votes is None:
+        check_tree(estimator)
+    trees = [estimator] if weigh_votes is None else estimator.estimators_
+    if any(tree._model.predicts_by_bayes for tree in trees):
+        raise ValueError(
+            f"A tree whose leaves predict by naive Bayes cannot be {what}. Use "
+            "leaf_prediction='majority'."
+        )
+    weights = None if weigh_votes is None else weigh_votes(estimator.vote)
+    return trees, [1.0] * len(trees) if weights is None else weights.tolist()
+
+
 def _remedy(estimator):
     if isinstance(estimator, Pipeline):
         # The tree uses the columns that the other steps create.

@@ -25,7 +25,7 @@ from ._programs import (
     one_line,
     plain,
 )
-from ._records import SplitTexts, check_tree, read_nodes, split_score
+from ._records import SplitTexts, read_nodes, read_votes, split_score
 
 CHOICES = {
     "language": ("python", "sql", "list", "json"),
@@ -176,16 +176,8 @@ PartiallyLinearTreeClassifier
     check_scalar(min_probability, "min_probability", Real, min_val=0, max_val=1)
     check_scalar(min_rows, "min_rows", Real, min_val=0)
     score, tree = split_score(estimator)
-    weigh_votes = getattr(getattr(tree, "_model", None), "vote_weights", None)
-    if weigh_votes is None:
-        check_tree(tree)
-    is_single = score is None and weigh_votes is None
-    trees = [tree] if weigh_votes is None else tree.estimators_
-    if any(tree._model.predicts_by_bayes for tree in trees):
-        raise ValueError(
-            "A tree whose leaves predict by naive Bayes cannot be written as rules. "
-            "Use leaf_prediction='majority'."
-        )
+    trees, weights = read_votes(tree, "written as rules")
+    is_single = score is None and trees[0] is tree
     columns = feature_names
     if columns is None:
         columns = getattr(tree, "feature_names_in_", None)
@@ -214,8 +206,6 @@ PartiallyLinearTreeClassifier
             "response_method='predict' is for a single tree without a linear score. "
             "Use the class of the largest probability."
         )
-    weights = None if weigh_votes is None else weigh_votes(tree.vote)
-    weights = [1.0] * len(trees) if weights is None else weights.tolist()
     labels = tree.classes_.tolist()
     if score is not None:
         tables = [[_ending(row, score.constants) for row in tables[0]]]
