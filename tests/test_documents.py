@@ -401,7 +401,7 @@ def test_a_model_without_this_package(tmp_path, monkeypatch):
     names = {"tree": ConfidenceTreeClassifier().fit(X, y), "X": X}
     exec(program("deploying", "import joblib"), names)
     assert (names["model"].predict(X) == names["tree"].predict(X)).all()
-    pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    pytest.importorskip("onnx", reason="onnx is not installed")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     exec(program("deploying", "import numpy"), names)
     assert (names["labels"] == names["tree"].predict(X)).all()

@@ -110,7 +110,7 @@ TREE = f"""
   parameters of the bound and the pruning are bound__NAME and pruning__NAME; may be
   repeated
 {SEED}"""
-FORMS = ("text", "rules", "sql", "python", "html", "svg", "json", "sklearn")
+FORMS = "text rules sql python html svg json onnx sklearn".split()
 DIALECTS = "ansi postgres sqlite duckdb mysql bigquery spark snowflake mssql".split()
 REPORT = """
 --report FILE
@@ -183,10 +183,11 @@ data DATA
     ),
     "show": (
         "_show run_show",
-        "print a saved model, or convert it to rules, SQL, Python and other forms",
+        "print a saved model, or convert it to rules, SQL, ONNX and other forms",
         "Prints a model that fit, stream or skconftree.save_model saved. SQL and "
         "Python give the probability of each class. The forms html and svg are "
-        "pictures, and sklearn is scikit-learn's counterpart as a file of joblib.",
+        "pictures, onnx is a model for onnxruntime, and sklearn is scikit-learn's "
+        "counterpart as a file of joblib.",
         """
 model MODEL
   saved by --output of fit or stream
@@ -195,7 +196,7 @@ model MODEL
 --dialect
   dialect of --as sql; default: ansi
 --output FILE
-  output file; default: standard output
+  output file; default: standard output; required by --as onnx and sklearn
 """,
     ),
     "audit": (

@@ -6,7 +6,7 @@ from functools import partial
 from joblib import dump
 
 from ..inspection import ConfidenceTreeDisplay
-from ..tree import export_html, export_rules, export_text
+from ..tree import export_html, export_onnx, export_rules, export_text
 from ..utils import load
 from ._columns import DATE_READINGS
 from ._files import atomic_write, check_files, write_text
@@ -23,7 +23,7 @@ WRITERS = {
     "json": partial(export_rules, language="json"),
 }
 # Forms for other programs, which read dates as the numbers that the model has learned.
-NUMERIC = ("sql", "python", "json", "sklearn")
+NUMERIC = ("sql", "python", "json", "onnx", "sklearn")
 
 
 def run_show(options):
@@ -34,8 +34,10 @@ def run_show(options):
         raise UserError("--dialect is for --as sql")
     if form in NUMERIC:
         _warn_of_dates(model, metadata)
-    if form == "sklearn":
-        _write_copy(model, options.output)
+    if form in BINARY:
+        if options.output is None:
+            raise UserError(f"--as {form} needs --output FILE")
+        BINARY[form](model, options.output)
         return 0
     arguments = {} if options.dialect is None else {"dialect": options.dialect}
     try:
@@ -59,9 +61,7 @@ def _warn_of_dates(model, metadata):
 
 
 def _write_copy(model, output):
-    # Writes scikit-learn's counterpart of a model.
-    if output is None:
-        raise UserError("--as sklearn needs --output FILE, which joblib.load reads")
+    # Writes scikit-learn's counterpart of a model, which joblib.load reads.
     if not hasattr(model, "to_sklearn"):
         raise UserError(f"{type(model).__name__} has no counterpart in scikit-learn")
     with warnings.catch_warnings(record=True) as caught:
@@ -71,3 +71,16 @@ def _write_copy(model, output):
         warn(printable(str(warning.message)))
     with atomic_write(output) as file:
         dump(copy, file)
+
+
+def _write_onnx(model, output):
+    try:
+        converted = export_onnx(model)
+    except (ImportError, TypeError, ValueError) as error:
+        raise UserError(str(error)) from error
+    with atomic_write(output) as file:
+        file.write(converted.SerializeToString())
+
+
+# What writes a model to a file that is not text.
+BINARY = {"sklearn": _write_copy, "onnx": _write_onnx}

@@ -65,6 +65,33 @@ def test_every_form_is_written(saved, tmp_path, capsys):
     assert (tmp_path / "rules.txt").read_text().startswith("IF ")
 
 
+def test_onnx_is_written(saved, tmp_path, capsys):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    table, path = saved
+    output = tmp_path / "tree.onnx"
+    shown(capsys, path, "--as", "onnx", "--output", str(output))
+    session = runtime.InferenceSession(output, providers=["CPUExecutionProvider"])
+    columns = json.loads(session.get_modelmeta().custom_metadata_map["columns"])
+    frame = pd.read_csv(table)[[column["name"] for column in columns]]
+    rows = frame.copy()
+    for column in columns:
+        if "categories" in column:
+            categories = column["categories"]
+            values = frame[column["name"]].astype(object)
+            rows[column["name"]] = [
+                categories.index(None if value != value else value) for value in values
+            ]
+    _, proba = session.run(None, {"X": rows.to_numpy(dtype=np.float32)})
+    expected = load_model(path).predict_proba(frame)
+    assert_allclose(proba, expected, rtol=0, atol=6e-8)
+    save_model(skconftree.NCMTreeClassifier(random_state=0).fit(X, Y), output)
+    capsys.readouterr()
+    argv = ["show", str(output), "--as", "onnx", "--output", str(tmp_path / "other")]
+    assert main(argv) == 1
+    assert "must be a fitted ConfidenceTreeClassifier" in capsys.readouterr().err
+
+
 def test_mistakes_of_show_are_named(saved, tmp_path, capsys):
     _, path = saved
     forest = skconftree.ConfidenceForestClassifier(2, random_state=0).fit(X, Y)
@@ -72,6 +99,7 @@ def test_mistakes_of_show_are_named(saved, tmp_path, capsys):
     for argv, words in [
         ([path, "--dialect", "mysql"], "--dialect is for --as sql"),
         ([path, "--as", "sklearn"], "needs --output"),
+        ([path, "--as", "onnx"], "needs --output"),
         ([tmp_path / "none"], "cannot read"),
         ([tmp_path / "forest"], "Pass one of its trees"),
     ]:

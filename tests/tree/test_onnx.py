@@ -71,12 +71,14 @@ def tables(draw):
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, n_classes = int(random.integers(20, 120)), int(random.integers(2, 5))
 
+    codes = [-1.5, 0.0, 0.1, 2.0, 7.0, 90.0]
+
     def columns(n, n_more=0):
         return pd.DataFrame(
             {
                 "number": random.normal(size=n).round(int(random.integers(4))),
                 "text": random.choice(list("abcdefg")[: 5 + n_more], n),
-                "code": random.choice([-1.5, 0.0, 0.1, 2.0, 7.0, 90.0][: 4 + n_more], n),
+                "code": random.choice(codes[: 4 + n_more], n),
             }
         )
 

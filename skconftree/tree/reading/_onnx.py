@@ -115,15 +115,14 @@ def export_onnx(estimator: Estimator) -> Any:
 
     conversion.write(add, "X", ("label", "probabilities"), str)
     n_features, n_classes = conversion.shape
+    describe = helper.make_tensor_value_info
     graph = helper.make_graph(
         nodes,
         type(estimator).__name__,
-        [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, n_features])],
+        [describe("X", TensorProto.FLOAT, [None, n_features])],
         [
-            helper.make_tensor_value_info("label", conversion.classes.data_type, [None]),
-            helper.make_tensor_value_info(
-                "probabilities", TensorProto.FLOAT, [None, n_classes]
-            ),
+            describe("label", conversion.classes.data_type, [None]),
+            describe("probabilities", TensorProto.FLOAT, [None, n_classes]),
         ],
     )
     model = helper.make_model(
@@ -249,8 +248,8 @@ def convert_operator(scope: Any, operator: Any, container: Any) -> None:
     for variable in operator.inputs:
         if type(variable.type).__name__ == "StringTensorType":
             raise ValueError(
-                f"Column {variable.raw_name!r} has strings, but an ONNX model of a tree "
-                "reads numbers. Encode the column in a pipeline by OrdinalEncoder, and "
+                f"Column {variable.raw_name!r} has strings, but a tree in ONNX reads "
+                "numbers. Encode the column in a pipeline by OrdinalEncoder, and "
                 "pass its index as categorical_features."
             )
         parts.append(scope.get_unique_variable_name("part"))
@@ -276,8 +275,8 @@ class _Ensemble:
         feature, threshold = tree.feature.tolist(), tree.threshold.tolist()
         left, right = tree.children_left.tolist(), tree.children_right.tolist()
         missing_left, is_nominal = tree.missing_go_to_left.tolist(), tree.is_nominal
-        # mode, number, whether missing values pass, node of rows that pass, node of other
-        # rows, node, column
+        # mode, number, whether missing values pass, node of rows that pass, node of
+        # other rows, node, column
         tests = []
         leaves = []  # new node, and the node whose probabilities it has
         n_nodes, stack = tree.node_count, [0]
@@ -330,10 +329,10 @@ class _Ensemble:
         return new[leaves]
 
     def _groups(self, j, branches, node):
-        # Returns the tests of each child: mode, number, and whether missing values pass.
-        # The first test is of missing values alone. It also separates the tests of two
-        # children: onnxruntime (1.32) joins successive tests of equality that lead to
-        # different leaves if these have the same probability of the first class.
+        # Returns the tests of each child: mode, number, and whether missing values
+        # pass. The first test is of missing values alone. It also separates the tests
+        # of two children: onnxruntime (1.32) joins successive tests of equality that
+        # lead to different leaves if their first classes are equally probable.
         groups = {}
         for value, number, child in zip(
             self.categories[j], self.numbers[j], branches, strict=False
