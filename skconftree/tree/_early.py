@@ -36,6 +36,7 @@ from .stream._resize import resized_model
 
 AUTO_ROWS, AUTO_BYTES = 2500, 2**22  # limits of refit_rows="auto"
 FIRST_REFIT, FACTOR = 50, 1.25  # numbers of rows of the refits
+MAX_LOOKAHEAD_ROWS = 800  # of refits with look-ahead; the last one has it, too
 DECAY = 0.998  # per row, of the numbers of correct predictions
 SHARED = ("schema", "classes")  # parts of a state that both trees have in common
 # Attributes of the incremental tree, also while the fitted tree is used.
@@ -263,25 +264,27 @@ class EarlyModel(Lockable):
         weight = call.weight
         if weight is not None and returns is None and not weight.all():
             call = _rows_of(call, np.flatnonzero(weight))
-        if self._comparison.n_rows < self.n_rows_seen:  # after an interrupt
+        n_rows = self.n_rows_seen
+        if self._comparison.n_rows < n_rows:  # after an interrupt
             self._compare()
         self.incremental.begin(schema)
         if self.fitted is not None:
             self.fitted.begin(schema)
         n, begin, results = len(call.labels), 0, []
         while True:
-            self._refit_if_due()
+            if self._points and n_rows >= self._points[0]:
+                self._refit_if_needed(n_rows)
             if begin == n:
                 break
-            end = self._end_of_part(begin, n, call.weight)
+            end = self._end_of_part(begin, n, n_rows, call.weight)
             some = call if end - begin == n else _rows_of(call, slice(begin, end))
             if self._points:
-                predicted = self._learn_part(some, returns)
+                predicted = self._learn_part(some, n_rows, returns)
             else:
                 self.incremental.make_ready(some)
                 predicted = self.incremental.learn(some, returns=returns)
             results.append(predicted)
-            begin = end
+            begin, n_rows = end, self.n_rows_seen
         if returns is None:
             return None
         if results:
@@ -289,23 +292,23 @@ class EarlyModel(Lockable):
         n_classes = len(self.classes)
         return np.empty(0, np.intp) if returns == "class" else np.empty((0, n_classes))
 
-    def _end_of_part(self, begin, end, weight):
+    def _end_of_part(self, begin, end, n_rows, weight):
         # Rows up to a refit that are all learned, or all have weight 0.
         if not self._points:
             return end
-        end = min(end, begin + self._points[0] - self.n_rows_seen)
+        end = min(end, begin + self._points[0] - n_rows)
         if weight is not None:
             differs = (weight[begin:end] > 0.0) != (weight[begin] > 0.0)
             if differs.any():
                 end = begin + int(differs.argmax())
         return end
 
-    def _learn_part(self, call, returns):
+    def _learn_part(self, call, n_rows, returns):
         rows, labels, _, weight, *_ = call
         if not isinstance(rows.X, np.ndarray):
             rows = Rows(rows.X.toarray(), rows.finite, rows.schema)
         n_new, fitted, proba = len(labels), self.fitted, None
-        kept, start = self._rows, self.n_rows_seen
+        kept, start = self._rows, n_rows
         is_learned = weight is None or weight[0] > 0.0
         if not is_learned:
             kept, start = KeptRows.empty(n_new, rows.X.shape[1]), 0
@@ -333,11 +336,8 @@ class EarlyModel(Lockable):
         uses_fitted = np.reshape(uses_fitted, (-1, 1))
         return np.where(uses_fitted, fitted.proba(rows), predicted)
 
-    def _refit_if_due(self):
+    def _refit_if_needed(self, n_rows):
         # A refit that was interrupted is repeated by the next call.
-        n_rows = self.n_rows_seen
-        if not self._points or n_rows < self._points[0]:
-            return
         is_last = n_rows >= self.refit_rows
         if n_rows > self._refitted_at and (not is_last or self._comparison.uses_fitted):
             self.fitted, self._refitted_at = self._refit(keeps_rows=is_last), n_rows
@@ -368,7 +368,10 @@ class EarlyModel(Lockable):
             slice(None),
             n_rows,
         )
-        growth = TreeGrowth.of(SimpleNamespace(**self.parameters))
+        parameters = dict(self.parameters)
+        if n_rows > MAX_LOOKAHEAD_ROWS and not keeps_rows:
+            parameters["lookahead"] = 0  # which takes most of the time of large refits
+        growth = TreeGrowth.of(SimpleNamespace(**parameters))
         fitted = growth.grow(table, keeps_rows=keeps_rows)
         fitted.schema = model.schema
         return fitted
