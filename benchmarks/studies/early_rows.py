@@ -9,15 +9,18 @@ learned (prequential), and, at its end, on the last third, compared with `fit` o
 same rows. ``refit_rows=0`` switches the refits off: the tree is incremental. Streams in
 their own order begin at four places. The curve has the accuracy of three trees over the
 first 3,000 rows of the larger tables, in five orders: incremental, refitted at the same
-numbers of rows as the default's, and the default. Minutes.
+numbers of rows as the default's, and the default. The costs are CPU seconds per row of
+generated tables, in calls of one row and of 100, with refits and without. Minutes.
 """
 
+from functools import partial
 from itertools import chain
 
 import numpy as np
 from common import options as command
 from common.data import collections, data_folder, encoded, load
-from common.timing import print_environment
+from common.timing import cpu_seconds, print_environment
+from sklearn.datasets import make_classification
 
 from skconftree import ConfidenceTreeClassifier
 
@@ -170,12 +173,58 @@ def part_curve(folder, names, tables):
     tables.show("early-rows-curve", header, rows, f"{n_tables} tables")
 
 
+def generated():
+    """Yield tables of 20 columns: name, rows and labels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, 20)).astype(np.float32)
+    noise = rng.normal(size=ROWS)
+    yield "linear", X, X[:, 0] + X[:, 1] / 2 + noise / 2 > 0
+    yield "interaction", X, X[:, 0] + X[:, 1] * X[:, 2] + 0.7 * noise > 0
+    yield "exclusive or", X, (X[:, 0] > 0) ^ (X[:, 1] > 0)
+    yield "random labels", X, rng.random(ROWS) < 0.5
+    X, y = make_classification(
+        *X.shape, n_informative=8, n_clusters_per_class=4, n_classes=3, random_state=0
+    )
+    yield "three classes", X.astype(np.float32), y
+
+
+def part_costs(tables, *, quick):
+    """CPU seconds per row while rows are stored."""
+    rows, repeats = [], 1 if quick else 5
+    for name, X, y in generated():
+        classes = range(int(y.max()) + 1)
+
+        def learn(chunk, X=X, y=y, classes=classes, **parameters):
+            model = tree(**parameters)
+            for start in range(0, len(y), chunk):
+                part = slice(start, start + chunk)
+                model.partial_fit(X[part], y[part], classes)
+
+        cells = []
+        for chunk in (1, 100):
+            calls = partial(learn, chunk, refit_rows=0), partial(learn, chunk)
+            pairs = [[cpu_seconds(call) for call in calls] for _ in range(repeats)]
+            least = np.min(pairs, axis=0) / len(y) * 1e6
+            ratio = np.median([after / before for before, after in pairs])
+            cells += [*(f"{one:.1f}" for one in least), f"{ratio:.1f}"]
+        rows.append([name, *cells])
+    names = "incremental, µs", "default, µs", "ratio"
+    header = [f"{one}, calls of {size}" for size in ("1 row", "100") for one in names]
+    tables.show("early-rows-cost", ["table", *header], rows)
+
+
 def main(argv=None):
     """Run the parts and show the tables."""
-    options = command.parser(__doc__, "data", "held-out", "quick").parse_args(argv)
+    parser = command.parser(__doc__, "data", "held-out", "quick")
+    parser.add_argument("--part", choices=("accuracy", "costs"))
+    options = parser.parse_args(argv)
     note = f"{ORDERS[0]} to {ORDERS[1]} orders of a table"
     tables = command.tables("early_rows", options, note)
     print_environment(tables.facts)
+    if options.part != "accuracy":
+        part_costs(tables, quick=options.quick)
+    if options.part == "costs":
+        return
     folder = data_folder(options.data)
     part_tables(options, tables)
     part_streams(folder, tables, quick=options.quick)

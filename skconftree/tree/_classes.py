@@ -234,7 +234,8 @@ class ConfidenceTreeClassifier(
         `partial_fit` only. Number of rows that are stored at the start of a stream, if
         the tree is new. Meanwhile there are two trees: the incremental tree, which
         learns each row, and a tree that is refitted to all stored rows as by `fit`, at
-        50 rows and whenever there are 25% more. Predictions, `tree_` and explanations
+        50 rows and whenever there are 25% more (at more than 800 rows without
+        look-ahead, except the last time). Predictions, `tree_` and explanations
         are those of the tree that has predicted more of the recent rows correctly
         before they were learned, so that node ids may change. After this number of rows
         only this tree is kept, and continues to grow. Larger values make longer streams
