@@ -156,15 +156,15 @@ def main(argv=None):
     """Run the study and print its table."""
     parser = command.parser(__doc__, "data", "held-out", "quick")
     options = parser.parse_args(argv)
+    warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+    note = f"{FOLDS} folds, at most {MAX_ROWS:,} rows"
+    tables = command.tables("r_packages", options, note)
     if not has_r():
         print(
             "There is no Rscript with the packages rpart and partykit: nothing was "
             "measured, the stored table stays what it is."
         )
         return
-    warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-    note = f"{FOLDS} folds, at most {MAX_ROWS:,} rows"
-    tables = command.tables("r_packages", options, note)
     rows = []
     for part, folder, names in collections(options, 2):
         results = {}
