@@ -77,7 +77,11 @@ SPLITS = tuple(
             "split_attempts",
         ),
         *("ctree", "monotonic"),
+        *("expected_by_chance", "leaf_reason", "pool_rows"),
     )
+) + (
+    "tests/ensemble/forest/test_drawn_features.py",
+    "tests/ensemble/forest/test_repeated_rows.py",
 )
 LEAVES = (
     "tests/tree/test_leaf_memory.py",
@@ -88,22 +92,41 @@ LEAVES = (
         "tests/tree/test_binary_features.py",
         "tests/tree/test_partial_fit_predict_proba.py",
     ),
-    "tests/tree/test_shrinkage.py",
+    *("tests/tree/test_shrinkage.py", "tests/tree/test_calibration.py"),
+    *("tests/tree/test_skipped_attempts.py", "tests/tree/test_split_attempts.py"),
+    *("tests/tree/test_evidence_on_streams.py", "tests/tree/test_new_classes.py"),
+    *("tests/contracts/test_model_state.py", "tests/tree/test_resize.py"),
     *("tests/contracts/test_chunking.py", "tests/contracts/test_skops_files.py"),
     *("tests/contracts/test_state.py", "tests/contracts/test_growth.py"),
     *("tests/contracts/test_memory_limit.py", "tests/contracts/test_drift.py"),
-    "tests/ensemble/forest/test_streams.py",
     "tests/ensemble/forest/test_drawn_features.py",
+    "tests/ensemble/forest/test_streams.py",
 )
 OWN_RULES = ("tests/tree/test_ctree.py", "tests/contracts/test_python_components.py")
 TESTS = {
-    "bounds": (KERNELS, TREES, ("tests/bounds", *OWN_RULES)),
+    "bounds": (
+        KERNELS,
+        TREES,
+        ("tests/bounds", *OWN_RULES),
+        (
+            *("tests/tree/test_skipped_attempts.py", "tests/tree/test_lookahead.py"),
+            *(
+                "tests/tree/test_expected_by_chance.py",
+                "tests/tree/test_many_categories.py",
+            ),
+            "tests/tree/test_evidence_on_streams.py",
+        ),
+    ),
     "criteria": ((*KERNELS, *TREES), REFERENCE, (*SPLITS, "tests/bounds", *OWN_RULES)),
     "tree/split": (TREES, REFERENCE, SPLITS),
     "tree/pruning": (
         TREES,
         ("tests/tree/test_pruning.py", "tests/tree/test_lookahead.py"),
-        ("tests/tree/test_protected_splits.py", "tests/tree/test_shrinkage.py"),
+        (
+            *("tests/tree/test_protected_splits.py", "tests/tree/test_shrinkage.py"),
+            *("tests/tree/test_leaf_reason.py", "tests/tree/test_tree_defaults.py"),
+            "tests/tree/test_monotonic.py",
+        ),
     ),
     "tree/leaves": (TREES, REFERENCE[1:], LEAVES),
     "tree/batch": (TREES, REFERENCE, (*SPLITS, "tests/tables/test_sparse.py")),

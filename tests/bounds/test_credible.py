@@ -245,6 +245,24 @@ def test_many_classes_against_a6(criterion, prior):
                 np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
+@pytest.mark.parametrize("prior", ["uniform", "perks"])
+def test_limits_of_the_entropy_to_the_last_digits(prior):
+    """On both sides of the switch between two expansions of the trigamma function."""
+    rng = np.random.default_rng(0)
+    for k in (3, 5):
+        alpha = 1 if prior == "uniform" else 1 / k
+        for largest in (0, 2, 8, 15, 40, 300):
+            counts = rng.integers(largest // 2, largest + 1, k)
+            for delta in (1e-6, 0.05):
+                got = credible_interval(counts, delta, criterion="entropy", prior=prior)
+                want = matched_limits(counts, alpha, "entropy", delta)
+                np.testing.assert_allclose(got, want, rtol=2e-10)
+    # the last term of the expansion is 1e-11 here
+    got, _ = credible_interval([9, 9, 9], 1e-6, criterion="entropy")
+    want, _ = matched_limits([9, 9, 9], 1, "entropy", 1e-6)
+    assert got == pytest.approx(want, rel=8e-12)
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_many_classes_against_simulation(criterion):
     rng = np.random.default_rng(1)

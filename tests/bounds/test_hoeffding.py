@@ -229,6 +229,11 @@ def test_interval_limits(criterion):
     floor = kernel.score.evaluate(left, total)
     cost = kernel.child_costs(left)[0] + kernel.child_costs(total - left)[0]
     np.testing.assert_array_equal(floor, cost)
+    # nothing is known about a child without rows
+    cost, _ = kernel.child_costs([[0.0, 0.0, 0.0]], pool=[3.0])
+    assert cost[0] == pytest.approx(3.0 * largest)
+    pure = bound.evaluate([[3.0, 0, 0], [4.0, 0, 0]], criterion=criterion)
+    assert pure.parent_limit == 0.0
 
 
 def test_invalid_parameters():

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
-from reference.leaf_state import bytes_of_leaves
+from reference.leaf_state import bytes_of_leaves, fields_of_leaves
 from reference.registries import MEMORIES
 from reference.streams import grown, learn, make_stream
 from skconftree.tree._settings import GrowthSettings, read_settings
 from skconftree.tree.nodes._tree import Tree
 from sklearn.base import clone
 
-from skconftree import ConfidenceTreeClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.bounds import CredibleBound
 from skconftree.drift import DDM
 from skconftree.tree.nodes._derived import write_nodes
@@ -520,3 +520,102 @@ def test_leaves_of_another_tree():
         tree = grown(MODELS["gtest-rows-majority"], other).tree_
         with pytest.raises(ValueError, match="of this growing tree"):
             make(tree, recipe, state)
+
+
+MIXED = make_stream(
+    seed=6,
+    n_rows=300,
+    n_classes=3,
+    kinds=["continuous", "ties", "nominal", "holes"],
+    signal=1.5,
+    weight="any",
+)
+# Name of an array of a leaf, index, and a value that no leaf has there; the memories
+# that check it, None for all.
+IMPOSSIBLE = [
+    *(("header", 0, value, None) for value in (-1, 9)),  # kind of memory
+    *(("header", 2, value, None) for value in (-1, 1000)),  # number of rows
+    *(("header", 3, value, ("rows",)) for value in (-1, 1000)),  # inherited ones
+    ("header", 4, 0, ("rows",)),  # whether they have weights
+    *(("header", 5, value, None) for value in (-1, 1)),  # number of bins
+    *(("header", index, 0, None) for index in (6, 7)),  # whether it has histograms
+    *(("header", 11, value, None) for value in (-1, 2)),  # whether rows are evidence
+    *(("fresh", 0, value, None) for value in (-1.0, np.nan, np.inf)),
+    *(("held", 1, value, None) for value in (-1.0, np.nan, np.inf)),
+    *(("recent", 2, value, None) for value in (-1.0, np.nan, np.inf)),
+    ("X", 0, np.inf, ("rows",)),
+    ("y", 0, 3, ("rows",)),
+    *(("weight", 0, value, ("rows",)) for value in (0.0, -1.0, np.nan, np.inf)),
+    ("first", 0, 1, None),
+    *(("first", 1, value, None) for value in (-1, 0, 10_000)),
+    ("edges", -1, 1.0, ("rows", "gaussian")),
+    *(("kind", 0, value, None) for value in (2, 3)),
+    ("kind", 2, 0, None),
+    *(("histogram", 0, value, None) for value in (-1.0, np.nan, 1e6)),
+    *(("fresh_histogram", 0, value, None) for value in (-1.0, np.nan, 1e6)),
+]
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_impossible_values_of_leaves_are_errors(memory):
+    bound = {"rows": None, "histogram": "evalue"}.get(memory, CredibleBound(0.2))
+    model = ConfidenceTreeClassifier(
+        bound,
+        leaf_memory=memory,
+        leaf_prediction="nb",
+        grace_period=100,
+        categorical_features=MIXED.nominal,
+    )
+    learn(model, MIXED)
+    make, (tree, recipe, state) = model._model.grower.__reduce__()
+    at, leaves = bytes_of_leaves(state)
+    make(copy.deepcopy(tree), recipe, state)
+    n_checked = 0
+    for name, index, value, memories in IMPOSSIBLE:
+        if memories is not None and memory not in memories:
+            continue
+        for field in fields_of_leaves(tree, leaves):
+            array = np.frombuffer(leaves[field.begin : field.end], field.dtype).copy()
+            if field.name != name or index >= len(array) or array[index] == value:
+                continue
+            array[index] = value
+            changed = leaves[: field.begin] + array.tobytes() + leaves[field.end :]
+            with pytest.raises(ValueError, match="corrupt"):
+                make(
+                    copy.deepcopy(tree),
+                    recipe,
+                    (*state[:at], changed, *state[at + 1 :]),
+                )
+            n_checked += 1
+            break
+    assert n_checked >= 28
+
+
+@pytest.mark.parametrize("max_features", [1, 2])
+def test_a_flag_of_a_leaf_with_its_own_features_is_0_or_1(max_features):
+    """Whether it has an inherited model; it is the last number of the only leaf."""
+    forest = ConfidenceForestClassifier(
+        1, bound="hoeffding", delta=1e-200, max_features=max_features
+    )
+    learn(forest, STREAM)
+    assert forest.estimators_[0].get_n_leaves() == 1
+    make, (tree, recipe, state) = forest.estimators_[0]._model.grower.__reduce__()
+    at, leaves = bytes_of_leaves(state)
+    assert leaves[-8:] == bytes(8)
+    make(copy.deepcopy(tree), recipe, state)
+    for value in (-1, 1, 2):
+        changed = leaves[:-8] + struct.pack("<q", value)
+        with pytest.raises(ValueError, match="corrupt"):
+            make(copy.deepcopy(tree), recipe, (*state[:at], changed, *state[at + 1 :]))
+
+
+def test_leaves_that_have_seen_no_category_can_be_saved():
+    """Rows of weight 0 are not learned, but features and classes are known."""
+    model = ConfidenceTreeClassifier("gtest", categorical_features=[1])
+    X = np.c_[np.arange(40.0), np.arange(40) % 3]
+    y = np.arange(40) % 2
+    model.partial_fit(X, y, [0, 1], sample_weight=np.zeros(40))
+    again = pickle.loads(pickle.dumps(model))
+    for one in (model, again):
+        one.partial_fit(X, y)
+    assert pickle.dumps(model) == pickle.dumps(again)

@@ -324,6 +324,107 @@ def test_gaussian_children_know_who_misses_the_tested_value(values):
     assert pickle.dumps(again) == pickle.dumps(model.partial_fit(X, y))
 
 
+def moments_of_side(values, threshold, side):
+    """Share, mean, variance and range of a class on one side: a truncated normal."""
+    if len(values) == 0:
+        return float(side), 0.0, 0.0, np.inf, -np.inf
+    mean, variance, low, high = values.mean(), values.var(), values.min(), values.max()
+    if len(np.unique(values)) == 2:
+        below = np.mean(values == low) if low <= threshold < high else threshold >= high
+    elif variance == 0.0 or not low <= threshold < high:
+        below = threshold >= high
+    else:
+        below = stats.norm.cdf(threshold, mean, np.sqrt(variance))
+    share = 1.0 - below if side else float(below)
+    if threshold == np.inf:
+        return share, mean, variance, low, high
+    if side == 0:
+        high = min(high, threshold)
+        low = min(low, high)
+    else:
+        low = max(low, threshold)
+        high = max(low, high)
+    if variance > 0.0:
+        z = (threshold - mean) / np.sqrt(variance)
+        mass = stats.norm.sf(z) if side else stats.norm.cdf(z)
+        if mass > 1e-6:
+            ratio = stats.norm.pdf(z) / mass * (1 if side else -1)
+            mean += np.sqrt(variance) * ratio
+            variance = max(variance * (1.0 + z * ratio - ratio**2), 0.0)
+    return share, np.clip(mean, low, high), variance, low, high
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-12])
+@pytest.mark.parametrize("case", ["cut", "missing"])
+def test_moments_of_children_with_missing_values(case, scale):
+    """All moments of both children, of each class and of all classes together."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 6, 2000)
+    X = rng.normal(size=(2000, 3)) + [5.0, 0.0, 0.0]
+    X[:, 1] += 3.0 * (y % 2)
+    X[rng.random(2000) < 0.2] *= [np.nan, 1.0, 1.0]
+    X[rng.random(2000) < 0.3] *= [1.0, np.nan, 1.0]
+    X[y == 2, 1] = np.nan  # no values
+    X[y == 3, 1] = 2.75  # one
+    X[y == 4, 1] = np.where(rng.random((y == 4).sum()) < 0.3, -1.5, 1.25)  # two
+    X[:, 2] = 7.0
+    if case == "missing":
+        rate = np.where(y % 2 == 0, 0.9, 0.1)
+        X[:, 1] = np.where(rng.random(2000) < rate, np.nan, 1.0)
+    X *= scale
+    X = X.astype(np.float32)
+    model = ConfidenceTreeClassifier(
+        CredibleBound(0.1), leaf_memory="gaussian", grace_period=2000, max_leaf_nodes=2
+    ).partial_fit(X, y, classes=np.arange(6))
+    tree, leaves = model.tree_, read_leaves(model)
+    assert tree.node_count == 3
+    assert tree.feature[0] == 1
+    threshold = tree.threshold[0]
+    assert (threshold == np.inf) == (case == "missing")
+    for side in (0, 1):
+        leaf = leaves[1 + side]
+        takes_missing = bool(tree.missing_go_to_left[0]) == (side == 0)
+        merged = np.zeros((3, 3))  # weights, sums and sums of squares
+        for c in range(6):
+            rows = X[y == c].astype(float)
+            values = rows[~np.isnan(rows[:, 1]), 1]
+            share, *tested = moments_of_side(values, threshold, side)
+            n = share * len(values) + takes_missing * (len(rows) - len(values))
+            if n == 0.0:
+                assert c not in leaf.moments or leaf.moments[c][0] < 1e-6
+                continue
+            assert leaf.moments[c][0] == pytest.approx(n)
+            block, known = leaf.moments[c][1], leaf.known[c]
+            assert known[1] == pytest.approx(share * len(values), abs=1e-9)
+            if known[1] == 0.0:
+                tested = 0.0, 0.0, np.inf, -np.inf
+            np.testing.assert_allclose(block[[0, 2, 3], 1], np.take(tested, [0, 2, 3]))
+            assert block[1, 1] == pytest.approx(tested[1] * known[1], abs=1e-9 * scale)
+            for f in (0, 2):
+                values = rows[~np.isnan(rows[:, f]), f]
+                weight = len(values) * n / len(rows)
+                assert known[f] == pytest.approx(weight)
+                np.testing.assert_allclose(
+                    block[:, f],
+                    [values.mean(), weight * values.var(), values.min(), values.max()],
+                    atol=1e-9 * scale**2,
+                )
+            merged += [known, known * block[0], block[1] + known * block[0] ** 2]
+        n, block = leaf.moments[6]
+        assert n == pytest.approx(
+            sum(leaf.moments[c][0] for c in leaf.moments if c < 6)
+        )
+        np.testing.assert_allclose(leaf.known[6], merged[0])
+        mean = merged[1] / np.where(merged[0] > 0.0, merged[0], 1.0)
+        np.testing.assert_allclose(block[0], mean)
+        np.testing.assert_allclose(
+            block[1], merged[2] - merged[0] * mean**2, atol=1e-6 * scale**2
+        )
+        blocks = np.stack([block for c, (_, block) in leaf.moments.items() if c < 6])
+        np.testing.assert_array_equal(block[2], blocks[:, 2].min(axis=0))
+        np.testing.assert_array_equal(block[3], blocks[:, 3].max(axis=0))
+
+
 @pytest.mark.parametrize("bound", ["evalue", "gtest"])
 def test_a_feature_without_values_is_no_trouble(bound):
     X = np.full((200, 2), np.nan)
@@ -495,3 +596,48 @@ def test_classes_before_learning_are_those_of_shrunk_probabilities():
     for i in range(600, 900):
         expected = tree.predict(X[i : i + 1])
         assert tree.partial_fit_predict(X[i : i + 1], y[i : i + 1]) == expected
+
+
+@pytest.mark.parametrize("memory", ["gaussian", "histogram"])
+def test_inherited_statistics_are_dropped_after_ten_times_as_many_rows(memory):
+    """A leaf inherits at most 100 rows; after 1,000 of its own it has these alone."""
+    stream = make_stream(3, 4000, kinds=["continuous", "ties"], signal=1.2)
+    model = ConfidenceTreeClassifier(
+        "evalue",
+        leaf_memory=memory,
+        leaf_prediction="nba",
+        grace_period=400,
+        max_leaf_nodes=2,
+    )
+    learn(model, stream, [400])
+    assert model.tree_.node_count == 3
+    rows = 400 + np.flatnonzero(model.apply(stream.X[400:]) == 1)[:1000]
+    learn(model, stream, [rows[-1]], 400)
+    before, n_bytes = read_leaves(model)[1], model.n_bytes_
+    assert before.n_fresh == 999.0
+    assert before.n_held == pytest.approx(1099.0)
+    learn(model, stream, [rows[-1] + 1], rows[-1])
+    leaf = read_leaves(model)[1]
+    counts = np.bincount(stream.y[rows], minlength=2)
+    np.testing.assert_array_equal(leaf.fresh, counts)
+    np.testing.assert_array_equal(leaf.held, counts)
+    assert leaf.n_fresh == leaf.n_held == 1000.0
+    assert leaf.hits[2] <= 1.0 < before.hits[2]  # the last row's own
+    assert abs(leaf.hits[1] - before.hits[1:3].max()) < 1.5
+    assert model.n_bytes_ < n_bytes
+    if memory == "histogram":
+        assert leaf.fresh_histogram is None
+        for feature in (0, 1):
+            np.testing.assert_array_equal(
+                leaf.counts_of(feature),
+                table_of(stream, rows, feature, leaf.bins_of(feature)),
+            )
+        return
+    assert leaf.fresh_moments == {}
+    for c in (0, 1, 2):
+        X = stream.X[rows[stream.y[rows] == c] if c < 2 else rows].astype(float)
+        n, block = leaf.moments[c]
+        assert n == len(X)
+        np.testing.assert_allclose(
+            block, [X.mean(axis=0), n * X.var(axis=0), X.min(axis=0), X.max(axis=0)]
+        )

@@ -102,6 +102,18 @@ def reasons(tree):
         ),
         ("REJECTED", {"bound": "credible"}, NOISE, "the bound rejected all candidate"),
         (
+            "REJECTED",  # in the order that monotonic_cst requires
+            {"bound": "credible", "monotonic_cst": [1]},
+            (NOISE[0][:, :1], NOISE[1]),
+            "the bound rejected all candidate",
+        ),
+        (
+            "REJECTED",
+            {"bound": "derosa", "monotonic_cst": [1]},
+            (NOISE[0][:, :1], NOISE[1]),
+            r"the bound .*; the best, x\d .* by chance",
+        ),
+        (
             "REJECTED",
             {"bound": "hoeffding"},
             NOISE,

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference.effort import examples
+from scipy import special
 from sklearn.base import clone
 
 from skconftree import ConfidenceTreeClassifier
@@ -167,7 +168,12 @@ def test_more_sets_than_a_float_holds():
     assert tree.tree_.evidence["statistic"][0] == 0.0
     evidence = tree.tree_.evidence[0]
     assert evidence["multiplicity"] == evidence["n_candidates"] == np.inf
-    assert np.isfinite(evidence["log10_expected_by_chance"])
+    # 2^3999 - 1 sets of categories, one of which separates 6,000 rows of each class
+    g = 2.0 * len(X) * np.log(2.0)
+    log_p = np.log(2.0) + special.log_ndtr(-np.sqrt(g))  # one degree of freedom
+    assert evidence["log10_expected_by_chance"] == pytest.approx(
+        log_p / np.log(10.0) + 3999 * np.log10(2.0), rel=1e-12
+    )
     assert "countless candidate splits" in tree.summary()
 
 

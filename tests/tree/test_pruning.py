@@ -220,22 +220,15 @@ def assert_consistent(tree):
     assert_array_equal(again.parent, parent)
 
 
-@pytest.mark.filterwarnings("ignore:Some splits send missing values to the left")
-@pytest.mark.parametrize("pruning", DEFINED)
-@settings(deadline=None, max_examples=examples(60))
-@given(data=st.data())
-def test_prunes_as_defined(pruning, data):
-    X, nominal, y, weight, class_weight = data.draw(tables())
-    confidence = data.draw(st.sampled_from(STRENGTHS[pruning]), label="confidence")
-    criterion = data.draw(
-        st.sampled_from(["gini", "entropy", "gain_ratio"]), label="criterion"
-    )
+def prune_both(pruning, table, confidence, criterion, nominal_splits):
+    """Return a pruned tree and that of the reference, None if rounding decides."""
+    X, nominal, y, weight, class_weight = table
     options = {
         "bound": None,
         "criterion": criterion,
         "class_weight": class_weight,
         "categorical_features": nominal,
-        "nominal_splits": data.draw(st.sampled_from(["multiway", "binary"])),
+        "nominal_splits": nominal_splits,
         "sample_weight_kind": "frequency",
     }
     grown = ConfidenceTreeClassifier(**options).fit(X, y, weight)
@@ -256,6 +249,28 @@ def test_prunes_as_defined(pruning, data):
     try:
         expected = reference.prune(nested, pruning, confidence, criterion)
     except UndecidedError:
+        expected = None
+    return pruned, expected
+
+
+@pytest.mark.filterwarnings("ignore:Some splits send missing values to the left")
+@pytest.mark.parametrize("pruning", DEFINED)
+@settings(deadline=None, max_examples=examples(60))
+@given(data=st.data())
+def test_prunes_as_defined(pruning, data):
+    X, nominal, y, weight, class_weight = data.draw(tables())
+    confidence = data.draw(st.sampled_from(STRENGTHS[pruning]), label="confidence")
+    criterion = data.draw(
+        st.sampled_from(["gini", "entropy", "gain_ratio"]), label="criterion"
+    )
+    pruned, expected = prune_both(
+        pruning,
+        (X, nominal, y, weight, class_weight),
+        confidence,
+        criterion,
+        data.draw(st.sampled_from(["multiway", "binary"])),
+    )
+    if expected is None:
         reject()
     assert_same(pruned.tree_, expected)
     assert pruned.tree_.node_count == sum(1 for _ in expected.walk())
@@ -273,6 +288,28 @@ def test_prunes_as_defined(pruning, data):
     text = export_text(pruned, fold_weak=False)
     assert text.count("\n") >= pruned.get_n_leaves() - 1
     assert len(pruned.explain(X[:3])) == min(3, len(X))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("pruning", DEFINED)
+def test_prunes_many_tables_as_defined(pruning, weighted):
+    """Tables on which each rule decides about some split."""
+    sizes = set()
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        K = 2 + seed % 2
+        X = np.rint(2.0 * rng.normal(size=(80, 3))).astype(np.float32)
+        y = np.clip(np.rint(0.4 * X[:, 0] + 0.4 * rng.normal(size=80)), 0, K - 1)
+        y = np.append(np.arange(K), y[K:]).astype(int)
+        weight = rng.integers(1, 4, 80) / 2.0 if weighted else None
+        class_weight = dict(enumerate(rng.uniform(0.5, 2.0, K))) if weighted else None
+        confidence = STRENGTHS[pruning][seed % len(STRENGTHS[pruning])]
+        table = X, [], y, weight, class_weight
+        pruned, expected = prune_both(pruning, table, confidence, "gini", "binary")
+        if expected is not None:
+            assert_same(pruned.tree_, expected)
+            sizes.add(pruned.get_n_leaves())
+    assert len(sizes) > 3
 
 
 @pytest.mark.parametrize("nominal_splits", ["binary", "multiway"])

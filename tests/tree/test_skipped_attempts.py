@@ -64,9 +64,8 @@ def grown(bound, X, y, classes, **settings):
     return tree.partial_fit(X, y, classes)
 
 
-@pytest.mark.parametrize(("name", "settings"), crossed(NAMES, SETTINGS), ids=str)
-def test_trees_equal_those_of_all_attempts(name, settings):
-    X, y, classes = rows(name)
+def compare(X, y, classes, trees_grow=True, **settings):
+    """Compare trees that skip attempts with trees that do not."""
     for parameters in (
         {"delta": 0.2},
         {"delta": 0.05, "against": "no_split"},
@@ -78,7 +77,27 @@ def test_trees_equal_those_of_all_attempts(name, settings):
             assert_array_equal(getattr(one.tree_, array), getattr(other.tree_, array))
         assert one.tree_.evidence.tobytes() == other.tree_.evidence.tobytes()
         assert_array_equal(one.predict_proba(X), other.predict_proba(X))
-        assert name == "missing" or one.tree_.node_count > 1
+        assert one.tree_.node_count > 1 or not trees_grow
+
+
+@pytest.mark.parametrize(("name", "settings"), crossed(NAMES, SETTINGS), ids=str)
+def test_trees_equal_those_of_all_attempts(name, settings):
+    X, y, classes = rows(name)
+    compare(X, y, classes, name != "missing", **settings)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+def test_unit_and_origin_of_the_values_do_not_matter(scale, shift, criterion):
+    """Approximate shares in standard deviations are those of the values."""
+    X, y, classes = rows("four", 800)
+    compare(((X + shift) * scale).astype(np.float32), y, classes, criterion=criterion)
+
+
+def test_classes_without_rows():
+    X, y, _ = rows("four", 800)
+    compare(X, 2 * y, np.arange(9), criterion="entropy")
 
 
 def test_forests_of_drawn_features_are_the_same():

@@ -144,6 +144,27 @@ def test_a_leaf_remembers_what_it_has_drawn_alone(memory):
     assert sizes[0] < 0.2 * sizes[1]
 
 
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_models_that_children_inherit_count_as_memory(memory):
+    """They have another subset of features, and are for naive Bayes alone."""
+    X, y = make_stream(2, 400)
+    sizes = {}
+    for prediction in ("majority", "nb"):
+        forest = ConfidenceForestClassifier(
+            1,
+            bound=None,
+            max_features=2,
+            leaf_memory=memory,
+            leaf_prediction=prediction,
+            grace_period=200,
+            max_leaf_nodes=2,
+            random_state=0,
+        ).partial_fit(X, y, [0, 1, 2])
+        assert forest.estimators_[0].get_n_leaves() == 2
+        sizes[prediction] = forest.n_bytes_
+    assert sizes["nb"] > 1.5 * sizes["majority"]
+
+
 def test_a_tree_that_replaces_another_draws_again():
     X, _ = make_stream(3, 6000)
     y = 2 * (X[:, 0] > 0)
