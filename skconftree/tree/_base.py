@@ -555,7 +555,7 @@ class ReadableTree:
         return bundle
 
     def _with_tree(self, diagram):
-        if self._model is None:
+        if self._model is None or self._model.is_compact:
             return diagram
         return f"{diagram}\n{self._tree_as_html()}"
 

@@ -410,6 +410,12 @@ class EarlyModel(Lockable):
         }
         return canonical(state | {"early": early})
 
+    def compacted(self):
+        """Copy for predictions alone, see `TreeModel.compacted`."""
+        compact = self.used.compacted()
+        compact.n_rows_before = self.n_rows_seen
+        return compact
+
     def resized(self, resizing, schema, classes, owner):
         """Copy with further columns and classes, see `TreeModel.resized`."""
         state = resized_model(self.state(), resizing)

@@ -23,6 +23,7 @@ from ..utils._types import Floats, Indices, TableLike
 from ..utils._warnings import warn
 from ._intervals import count_rows
 from ._parameters import Resolved, read_resolved
+from .nodes._compact import CompactTree, DroppedPartError, compact_tree
 from .nodes._derived import read_nodes, with_counts_of_rows, write_nodes
 from .nodes._row_index import find_leaves
 from .nodes._tree import Tree
@@ -32,7 +33,7 @@ from .stream._resize import resized_model
 # Parts of a state, with the defaults of those that were added later.
 PARTS = dict.fromkeys(
     ("schema", "classes", "resolved", "tree", "grower", "n_rows_before"), NO_DEFAULT
-) | {"waits": False, "honest_counts": None, "fidelity": None}
+) | {"waits": False, "honest_counts": None, "fidelity": None, "compact": False}
 
 
 def read_parts(state, owner, shared=None):
@@ -41,7 +42,9 @@ def read_parts(state, owner, shared=None):
     state = merge_defaults(state, defaults, "The state of a tree")
     resolved = read_resolved(state["resolved"])
     grower = state["grower"]
-    tree = read_nodes(Tree, state["tree"])
+    is_compact = bool(state.pop("compact"))
+    tree = read_nodes(CompactTree if is_compact else Tree, state["tree"])
+    check_state_parts(owner, {"compact": grower is None or not is_compact})
     if grower is not None:
         recipe = grower[0]
         settings = recipe.get("settings")
@@ -67,7 +70,8 @@ def check_parts(parts, owner):
         "classes_": len(parts["classes"]) == tree.max_n_classes,
         "n_features_in_": _has_columns(parts["schema"], tree),
         # splits have evidence if, and only if, there is a bound
-        "bound_": tree.keeps_evidence == (bound is not None),
+        "bound_": isinstance(tree, CompactTree)
+        or tree.keeps_evidence == (bound is not None),
         "grower": _has_grower(parts),
     }
     check_state_parts(owner, checks)
@@ -289,13 +293,41 @@ class TreeModel(Lockable):
         grower = start_grower(schema.n_features, len(classes), recipe)
         return cls(schema, classes, resolved, grower.tree, 0, grower=grower, **options)
 
-    def growing(self, recipe, **options):
-        """Make a model of the same tree that continues growing row by row."""
+    @property
+    def is_compact(self):
+        """Whether the model was saved for predictions alone."""
+        return isinstance(self._tree, CompactTree)
+
+    def compacted(self):
+        """Copy for predictions alone, without counts and evidence."""
+        if self.predicts_by_bayes:
+            raise ValueError(
+                "compact=True drops the statistics of the leaves, by which this tree "
+                "predicts (naive Bayes). Save it with compact=False, or set "
+                "leaf_prediction='majority' before training."
+            )
+        return TreeModel(
+            self.schema,
+            self.classes,
+            self.resolved,
+            compact_tree(self.tree),
+            self.n_rows_seen,
+            fidelity=self._fidelity,
+        )
+
+    def check_trains(self):
+        """Raise ValueError if the model cannot be trained further."""
+        if self.is_compact:
+            raise DroppedPartError("it cannot be trained further")
         if self.is_distilled:
             raise ValueError(
                 "This tree was distilled from a classifier and cannot be trained "
                 "further. Call fit, or partial_fit of a new estimator."
             )
+
+    def growing(self, recipe, **options):
+        """Make a model of the same tree that continues growing row by row."""
+        self.check_trains()
         tree = copy.copy(self._tree)
         if tree.keeps_values:  # the constraint has been removed
             tree._set_values(None)
@@ -416,11 +448,13 @@ class TreeModel(Lockable):
                 "n_rows_before": self.n_rows_before,
                 "honest_counts": self.honest_counts,
                 "fidelity": self._fidelity,
+                "compact": self.is_compact,
             }
         )
 
     def resized(self, resizing, schema, classes, owner):
         """Copy with further columns and classes."""
+        self.check_trains()
         state = resized_model(self.state(), resizing)
         state |= {"schema": schema.state(), "classes": classes.names}
         return TreeModel.of_state(state, owner)

@@ -100,10 +100,24 @@ class ModelClassifier(Lockable, DocLinkMixin, ClassifierMixin, BaseEstimator):
 
     @reads
     def __getstate__(self):
+        return self._state_with(self._model)
+
+    def _state_with(self, model):
         attributes = super().__getstate__()
-        if self._model is not None:
-            attributes = attributes | {"_model": self._model.state()}
+        if model is not None:
+            attributes = attributes | {"_model": model.state()}
         return with_version(attributes)
+
+    @reads
+    def _compact_state(self):
+        # State of a copy that can only predict, for `save_model`.
+        if not hasattr(self._model, "compacted"):
+            raise TypeError(
+                "compact=True is for a ConfidenceTreeClassifier or a "
+                f"ConfidenceForestClassifier. Got {type(self).__name__}. Save it with "
+                "compact=False."
+            )
+        return self._state_with(self._model.compacted())
 
     def __setstate__(self, state):
         kind = type(self)

@@ -40,7 +40,9 @@ RUN = "run"  # key of the state of the evaluation in the metadata
 CHECKSUM = "sha256"  # member with the checksum
 
 
-def save_model(model: Estimator, path: str | os.PathLike[str]) -> None:
+def save_model(
+    model: Estimator, path: str | os.PathLike[str], compact: bool = False
+) -> None:
     """Save a fitted model to a file that `load_model` and the command line read.
 
     The file is an archive of arrays and JSON with a checksum. It cannot contain code,
@@ -53,6 +55,20 @@ def save_model(model: Estimator, path: str | os.PathLike[str]) -> None:
         `skconftree.active` with skops or pickle.
     path : str or path-like
         File to write. An existing file is replaced.
+    compact : bool, default=False
+        Whether to save a tree or forest for predictions alone, in a smaller file.
+        `predict`, `predict_proba`, `apply` and `decision_path` of the loaded model
+        return the same as those of `model`. Counts and evidence are dropped: what needs
+        them raises an error, such as `partial_fit`, `explain`, `export_text` and
+        `to_sklearn`. A tree that predicts by naive Bayes, and a forest trained by
+        `partial_fit`, cannot be compact.
+
+    Raises
+    ------
+    TypeError
+        If `model` is of another class, or with `compact=True` not a tree or a forest.
+    ValueError
+        If the predictions of `model` need what `compact=True` drops.
 
     See Also
     --------
@@ -73,7 +89,7 @@ def save_model(model: Estimator, path: str | os.PathLike[str]) -> None:
     True
     """
     check_is_fitted(model)
-    save(path, model, {})
+    save(path, model, {}, compact=compact)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -115,7 +131,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     return load(os.fspath(path))[0]
 
 
-def save(path, model, metadata, scratch=None):
+def save(path, model, metadata, scratch=None, compact=False):
     """Write a model with metadata atomically; `scratch` names the temporary file."""
     name = type(model).__name__
     if class_of(f"{PACKAGE}.{name}") is not type(model):
@@ -124,7 +140,8 @@ def save(path, model, metadata, scratch=None):
             "Pass the classifier of a pipeline, a search or a learner, or use skops."
         )
     arrays = []
-    state = {"model": to_json(model.__getstate__(), arrays)}
+    model_state = model._compact_state() if compact else model.__getstate__()
+    state = {"model": to_json(model_state, arrays)}
     state[RUN] = to_json(metadata.get(RUN), arrays)
     head = {"format": FORMAT, "version": own_version(), "model": name, **metadata}
     head.pop(RUN, None)

@@ -84,7 +84,7 @@ PLACES = [
 
 
 LATER = {  # what may be absent
-    *("waits", "honest_counts", "fidelity"),
+    *("waits", "honest_counts", "fidelity", "compact"),
     *("pruning", "lookahead", "taken_back", "names"),
 }
 

@@ -54,7 +54,7 @@ OTHERS = {
 # Parts of the states of models, and what of them may be absent; None: everything.
 GROWTH = "_model", "grower", 0
 PLACES = {
-    ("tree", "_model"): ["waits", "honest_counts", "fidelity"],
+    ("tree", "_model"): ["waits", "honest_counts", "fidelity", "compact"],
     ("tree", "_model", "resolved"): ["pruning", "lookahead", "taken_back"],
     ("tree", "_model", "schema"): ["dates", "names"],
     ("growing tree", *GROWTH): [
@@ -64,7 +64,7 @@ PLACES = {
     ("forest", "_model"): ["listed", "sampler", "records", "out_of_bag"],
     ("forest", "_model", "parameters", 0): None,
     ("forest", "_model", "resolved", 0): ["pruning", "lookahead", "taken_back"],
-    ("forest", "_model", "trees", 1): ["waits", "honest_counts", "fidelity"],
+    ("forest", "_model", "trees", 1): ["waits", "honest_counts", "fidelity", "compact"],
     ("forest", "_model", "schema"): ["dates", "names"],
     ("growing forest", "_model", "trees", 0, "grower", 0, "settings"): None,
     ("NCM tree", "_model", "schema"): ["dates", "names", "features"],

@@ -6,7 +6,7 @@ a model is what is pickled; `canonical` makes the pickles of equal states equal.
 `finite` is whether rows have no missing values.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from inspect import signature
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from ...tables._schema import Schema
 from ...tree._classes import ConfidenceTreeClassifier, tree_of_model
 from ...tree._model import TreeModel, read_columns
 from ...tree._parameters import read_resolved
+from ...tree.nodes._compact import DroppedPartError
 from ...tree.stream._resize import resized_model
 from ...utils._codec import (
     canonical,
@@ -146,6 +147,8 @@ def trees_to_keep(forest):
             "forest was updated by partial_fit. Set warm_start=False."
         )
     retained = forest._model.trees
+    for tree in retained:
+        tree.check_trains()
     if forest.n_estimators < len(retained):
         raise ValueError(
             f"n_estimators must be at least {len(retained)}, the number of existing "
@@ -327,8 +330,15 @@ class ForestModel:
         return criteria if self.listed else criteria[0]
 
     @property
+    def is_compact(self):
+        """Whether the forest was saved for predictions alone."""
+        return self.trees[0].is_compact
+
+    @property
     def known_oob(self):
         """Out-of-bag results; raises an error if there are none."""
+        if self.is_compact:
+            raise DroppedPartError("it has no out-of-bag predictions")
         if self.out_of_bag is None:
             raise AttributeError(
                 "There are no out-of-bag predictions. Call fit with oob_score=True."
@@ -338,6 +348,8 @@ class ForestModel:
     @property
     def samples(self):
         """Rows of the sample of each tree; raises an error if they are unknown."""
+        if self.is_compact:
+            raise DroppedPartError("it has no samples of the trees")
         if self.drawn is None:
             raise AttributeError(
                 "Only a forest grown by fit has samples of the trees. Call fit."
@@ -462,8 +474,21 @@ class ForestModel:
             state["records"] = self.records.copy()
         return canonical(state)
 
+    def compacted(self):
+        """Copy for predictions alone, without counts and evidence."""
+        if self.grows:
+            raise ValueError(
+                "compact=True is for forests grown by fit. This one was trained by "
+                "partial_fit, and its votes depend on more than its trees. Save it "
+                "with compact=False."
+            )
+        trees = [tree.compacted() for tree in self.trees]
+        return replace(self, trees=trees, sampler=None, out_of_bag=None, drawn=None)
+
     def resized(self, resizing, schema, classes, owner):
         """Copy with further columns and classes."""
+        for tree in self.trees:
+            tree.check_trains()
         state = self.state() | {"schema": schema.state(), "classes": classes.names}
         state |= {
             "out_of_bag": None,

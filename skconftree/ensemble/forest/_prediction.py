@@ -17,6 +17,7 @@ from ...tables._schema import as_dense
 from ...tables._sparse import blocks
 from ...tree._distill import distill
 from ...tree._intervals import check_limits
+from ...tree.nodes._compact import DroppedPartError
 from ...tree.nodes._row_index import find_leaves
 from ...tree.reading._records import format_value
 from ...tree.reading._text import as_table, bound_name, listed, shortened
@@ -45,6 +46,8 @@ def limits_of_votes(model, rows, confidence_level):
             "method='jackknife' needs the bootstrap samples of fit, but this forest "
             "was updated by partial_fit. Fit it to all rows instead."
         )
+    if model.is_compact:
+        raise DroppedPartError("it has no bootstrap samples")
     if model.sampler is None:
         raise ValueError(
             "method='jackknife' needs bootstrap samples, but this forest has "
