@@ -280,7 +280,10 @@ def test_pages_are_short_and_all_are_listed(part):
     index = (ROOT / f"doc/{part}/index.rst").read_text("utf-8")
     limit = 240 if part == "guide" else 160
     for page in sorted((ROOT / "doc" / part).glob("*.rst")):
-        assert len(page.read_text("utf-8").splitlines()) <= limit, page.name
+        text = page.read_text("utf-8")
+        if part == "development":  # tables with all fields are for looking things up
+            text = re.sub(r"(?m)^\.\. csv-table::.*\n(?: {3}.*\n|\n)+", "", text)
+        assert len(text.splitlines()) <= limit, page.name
         assert page.stem == "index" or f"\n   {page.stem}\n" in index, page.name
 
 
