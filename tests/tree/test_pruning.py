@@ -336,6 +336,16 @@ def test_leaves_of_raised_branches_hold_all_rows(nominal_splits):
     assert changed > 20
 
 
+def test_c45_first_drops_splits_that_make_no_fewer_weighted_errors():
+    """Without that step, the expected errors 30.5 + 13 would be fewer than 44.5."""
+    X = np.repeat([[0.0], [0.0], [1.0], [1.0]], [45, 15, 45, 5], axis=0)
+    y = np.repeat([0, 1, 0, 1], [45, 15, 45, 5])
+    tree = ConfidenceTreeClassifier(bound=None, class_weight={0: 1.0, 1: 3.0})
+    assert tree.fit(X, y).get_n_leaves() == 2
+    tree.set_params(pruning=C45Pruning(0.5))
+    assert tree.fit(X, y).get_n_leaves() == 1
+
+
 def test_impurity_after_raising():
     X, y = with_wrong_labels(load_digits)
     options = {"bound": None, "criterion": "gain_ratio", "min_samples_leaf": 2}

@@ -111,6 +111,37 @@ def test_same_forest(case, criterion, problem, count_repeats):
         assert_same(tree, root)
 
 
+@pytest.mark.parametrize(
+    ("case", "criterion"), [c for c in CASES if c[0] in ("credible", "possibilistic")]
+)
+@pytest.mark.parametrize("K", [2, 3])
+def test_scores_of_a_bound_with_unlabeled_rows(case, criterion, K):
+    """All counts of a node are scaled, and the weights of its children, too."""
+    n_compared = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, K, 60)
+        X = (rng.normal(size=(60, 3)) + 1.5 * y[:, np.newaxis]).astype(np.float32)
+        problem = {
+            "X": X,
+            "y": y,
+            "K": K,
+            "weight": None,
+            "n_draws": None,
+            "X_pool": (3.0 * rng.normal(size=(40, 3))).astype(np.float32),
+            "class_weight": None,
+            "max_features": 2,
+            "growth": {},
+        }
+        bound, expected = settings_of(case, criterion, K)
+        trees, roots = grow_both(problem, bound, expected, criterion, False, 2)
+        for tree, root in zip(trees, roots, strict=True):
+            if not root.ambiguous:
+                assert_same(tree, root)
+                n_compared += len(tree.feature) > 1
+    assert n_compared > 2
+
+
 @pytest.mark.parametrize("max_features", [1, 4])
 @pytest.mark.parametrize("weight", [None, 3.0])
 def test_sorted_features(max_features, weight):
