@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
+from skconftree.inspection import ConfidenceTreeDisplay, audit_splits, shap_values
 from skconftree.tree import (
     distill,
     export_html,
@@ -238,6 +238,7 @@ FUNCTIONS = {
     "display": lambda model: ConfidenceTreeDisplay.from_estimator(model),
     "export_html": export_html,
     "export_rules": export_rules,
+    "shap_values": lambda model: shap_values(model, STREAM.X[:20]),
     "export_text": lambda model: export_text(model, max_depth=2),
     "distill": lambda model: distill(model, STREAM.X[:200], random_state=0),
     "node_table": node_table,

@@ -98,7 +98,7 @@ def tables(draw):
     nominal_splits=st.sampled_from(["binary", "multiway"]),
     forest=st.booleans(),
 )
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_random_models_predict_the_same(table, bound, nominal_splits, forest):
     X, y, Z = table
     options = {"bound": bound, "nominal_splits": nominal_splits, "random_state": 0}
