@@ -199,6 +199,18 @@ model MODEL
   output file; default: standard output; required by --as onnx and sklearn
 """,
     ),
+    "check": (
+        "_check run_check",
+        "report what a saved file contains, and whether this version can read it",
+        "Reports the class, rows, columns and labels of a saved model, or the pool "
+        "and labels of a journal, the version that wrote the file, and its SHA-256 "
+        "hash. No code of the file is executed. The exit code is 1 if this version "
+        "cannot read the file.",
+        """
+file FILE
+  model saved by fit, stream or skconftree.save_model, or journal of label
+""",
+    ),
     "audit": (
         "_audit run_audit",
         "test each split of a saved tree on new labeled rows",

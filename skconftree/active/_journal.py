@@ -111,32 +111,7 @@ class Journal:
         # Records of the file and their size in bytes; an incomplete line is truncated.
         with open(self._file, "rb", closefd=False) as file:
             content = file.read()
-        if content and not content.startswith(START[: len(content)]):
-            first = content[:60].partition(b"\n")[0]
-            raise JournalError(
-                f"{self.path} is not a journal of labels: it starts with {first!r}. "
-                "Pass a file that LabelingSession or `skconftree label` wrote."
-            )
-        *complete, partial = content.split(b"\n")
-        records, last = [], len(complete) - 1
-        for index, line in enumerate(complete):
-            try:
-                records.append(_record(line))
-            except ValueError as error:
-                if index < last or partial or index == 0:
-                    raise JournalError(
-                        f"{self.path} is corrupt in line {index + 1}: {error}"
-                    ) from None
-                partial = line
-        if records and records[0].get("format") != FORMAT:
-            raise JournalError(
-                f"{self.path} has format {records[0].get('format')!r}, but this "
-                f"version of skconftree reads format {FORMAT}. Use the version that "
-                "wrote it."
-            )
-        writer = records[0].get("version") if records else None
-        if is_newer(writer):
-            raise JournalError(f"{self.path} was {versions_and_remedy(writer)}")
+        complete, partial, records = _parse(content, self.path)
         # an earlier version replaced an incomplete head by this one
         if records == [MIN_HEAD]:
             partial, records = complete[0], []
@@ -199,6 +174,50 @@ def read_head(path):
             "file that LabelingSession or `skconftree label` wrote."
         )
     return _record(line)
+
+
+def read_lines(path):
+    """Read the head and the other lines of a journal, which does not change.
+
+    An incomplete last line, which a process may be writing, is left out.
+    """
+    with open(path, "rb") as file:
+        content = file.read()
+    records = _parse(content, os.fspath(path))[2]
+    if not records or records == [MIN_HEAD]:
+        raise JournalError(f"{os.fspath(path)} has no complete line.")
+    return records[0], records[1:]
+
+
+def _parse(content, path):
+    # Returns complete lines, what follows them, and the records of valid lines.
+    if content and not content.startswith(START[: len(content)]):
+        first = content[:60].partition(b"\n")[0]
+        raise JournalError(
+            f"{path} is not a journal of labels: it starts with {first!r}. "
+            "Pass a file that LabelingSession or `skconftree label` wrote."
+        )
+    *complete, partial = content.split(b"\n")
+    records, last = [], len(complete) - 1
+    for index, line in enumerate(complete):
+        try:
+            records.append(_record(line))
+        except ValueError as error:
+            if index < last or partial or index == 0:
+                raise JournalError(
+                    f"{path} is corrupt in line {index + 1}: {error}"
+                ) from None
+            partial = line
+    writer = records[0].get("version") if records else None
+    if is_newer(writer):
+        raise JournalError(f"{path} was {versions_and_remedy(writer)}")
+    if records and records[0].get("format") != FORMAT:
+        raise JournalError(
+            f"{path} has format {records[0].get('format')!r}, but this "
+            f"version of skconftree reads format {FORMAT}. Use the version that "
+            "wrote it."
+        )
+    return complete, partial, records
 
 
 def _record(line):

@@ -278,7 +278,7 @@ def test_an_error_in_the_command_is_one_line(table, capsys, argv, words):
     [
         (
             ["fti", "t.csv"],
-            "'fti' is neither a command (fit, predict, show, audit, stream, ",
+            "'fti' is neither a command (fit, predict, show, check, audit, stream, ",
         ),
         (["fti", "t.csv"], "Did you mean 'fit'?"),
         (["t.csv", "kind"], "the column to predict is given by --target kind"),

@@ -23,9 +23,11 @@ from .._journal import (
     RESOLUTIONS,
     Journal,
     JournalError,
+    Ledger,
     agreement,
     fingerprint,
     read_head,
+    read_lines,
 )
 from .._labels import indexable_table, n_rows_of, take
 from ..pool._recorded import LearnerView, RecordedLearner, check_pool, start_labels
@@ -254,6 +256,59 @@ class LabelingSession:
             columns=columns,
             **settings,
         )
+
+    @staticmethod
+    def describe(path: str | PathLike) -> dict[str, Any]:
+        """Describe a journal without its pool; the file may be in use.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File of the journal.
+
+        Returns
+        -------
+        dict
+            ``version`` that started the journal; ``n_rows`` and ``n_columns`` of the
+            pool (None: a list of texts); ``n_labeled``, the number of labeled rows,
+            with the initial labels; ``labels`` that occur.
+
+        Raises
+        ------
+        JournalError
+            If the file is not a journal, is corrupt, or was started by a later version.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skconftree.active import ActiveLearner, LabelingSession
+        >>> X, y = load_iris(return_X_y=True)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "answers.jsonl")
+        ...     with LabelingSession(ActiveLearner(GaussianNB()), path, X) as session:
+        ...         session.answer(int(y[session.question().row]))
+        ...     LabelingSession.describe(path)["n_labeled"]
+        1
+        """
+        head, lines = read_lines(path)
+        try:
+            start, pool = head["start"], head["X"]
+            n_rows, n_columns = pool["n_rows"], pool["n_columns"]
+            ledger = Ledger(lines, head["resolve_by"], n_rows, start["rows"])
+            opinions = ledger.opinions().values()
+            known = [ledger.resolve(of_row)[1] for of_row in opinions]
+            labels = list(dict.fromkeys([*start["labels"], *known]))
+            return {
+                "version": head["version"],
+                "n_rows": n_rows,
+                "n_columns": n_columns,
+                "n_labeled": len(start["rows"]) + len(known),
+                "labels": sorted(labels, key=lambda label: (str(type(label)), label)),
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            raise JournalError(f"{os.fspath(path)} is corrupt: {error}") from error
 
     @property
     def labels(self) -> NDArray[Any]:

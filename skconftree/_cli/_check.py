@@ -1,0 +1,104 @@
+"""``skconftree check``: what a file contains, and whether this version can read it."""
+
+import hashlib
+import os
+import zipfile
+
+from .. import __version__
+from ..active import LabelingSession
+from ..utils import load
+from ._text import UserError, counted, say, shorten
+
+JOURNAL = b'{"journal": '  # how a journal of labels starts
+PICKLE = b"\x80"  # how a pickle of protocol 2 or later starts
+MAX_TEXT = 70  # characters of a list of names
+BLOCK = 2**20  # bytes
+
+
+def run_check(options):
+    """Run ``skconftree check`` and return the exit code."""
+    path = options.file
+    try:
+        if not os.path.isfile(path):  # a pipe has no end
+            os.stat(path)
+            raise UserError(f"cannot read {path}: it is not a file")
+        with open(path, "rb") as file:
+            start = file.read(len(JOURNAL))
+            digest, size = hashlib.sha256(start), len(start)
+            while block := file.read(BLOCK):
+                digest.update(block)
+                size += len(block)
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror or error}"
+        raise UserError(message) from error
+    if start == JOURNAL:
+        facts = _of_journal(path)
+    else:
+        _refuse_other_kinds(path, start)
+        facts = _of_model(path)
+    facts = {"file": f"{path}, {counted(size, 'byte')}"} | facts
+    facts |= {"sha256": digest.hexdigest()}
+    width = max(map(len, facts)) + 2
+    for name, fact in facts.items():
+        # names and labels of a file may contain line breaks
+        say(f"{name:{width}}{fact}".replace("\n", "\\n"))
+    return 0
+
+
+def _refuse_other_kinds(path, start):
+    # Files with models that other libraries read.
+    if start.startswith(PICKLE):
+        raise UserError(
+            f"{path} seems to be a pickle, which can contain any program; check where "
+            "it comes from before you load it in Python"
+        )
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        if "schema.json" in names:
+            raise UserError(
+                f"{path} seems to be a file of skops; list its types in Python by "
+                "skops.io.get_untrusted_types(file=...)"
+            )
+
+
+def _of_model(path):
+    model, metadata = load(path)
+    names = getattr(model, "feature_names_in_", None)
+    facts = {"contains": type(model).__name__}
+    if _is_compact(model):
+        facts["contains"] += ", for predictions alone (compact=True)"
+    return facts | {
+        "written by": _versions(metadata.get("version")),
+        "rows": f"{model.n_rows_seen_:,}",
+        "columns": _counted_names(model.n_features_in_, names),
+        "classes": _counted_names(len(model.classes_), model.classes_.tolist()),
+    }
+
+
+def _is_compact(model):
+    trees = [model.tree_] if hasattr(model, "tree_") else []
+    trees += [member.tree_ for member in getattr(model, "estimators_", ())[:1]]
+    return any(not hasattr(tree, "counts") for tree in trees)
+
+
+def _of_journal(path):
+    found = LabelingSession.describe(path)
+    n_columns, labels = found["n_columns"], found["labels"]
+    return {
+        "contains": "journal of labels",
+        "written by": _versions(found["version"]),
+        "rows": f"{found['n_rows']:,}, {found['n_labeled']:,} with a label",
+        "columns": "texts" if n_columns is None else f"{n_columns:,}",
+        "classes": _counted_names(len(labels), labels),
+    }
+
+
+def _versions(writer):
+    return f"skconftree {writer}, which this version, {__version__}, can read"
+
+
+def _counted_names(n, names):
+    if names is None or n == 0:
+        return f"{n:,}"
+    return f"{n:,}: {shorten(', '.join(map(str, names)), MAX_TEXT)}"
