@@ -386,7 +386,7 @@ class ReadableTree:
     @property
     @reads
     def feature_importances_(self) -> Floats:
-        """Share of each feature in the decrease of impurity."""
+        """Share of each feature in the decrease of impurity on the training rows."""
         return self.tree_.compute_feature_importances()
 
     @reads

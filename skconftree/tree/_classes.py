@@ -344,7 +344,12 @@ class ConfidenceTreeClassifier(
         keep class counts only; they do not split and do not use naive Bayes.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         Feature importances: the share of each feature in the total decrease of
-        impurity.
+        impurity, as in scikit-learn. They are measured on the rows by which the splits
+        were chosen, which causes a bias: a useless feature that a split uses has a
+        share above 0, and features with more distinct values or categories are used
+        more often by chance. The bound (split rule) rejects most of such splits.
+        :func:`~skconftree.inspection.feature_importance` tests on held-out rows which
+        features matter; a forest also has `unbiased_feature_importances_`.
 
     See Also
     --------

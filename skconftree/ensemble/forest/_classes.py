@@ -164,9 +164,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         `partial_fit` only. Whether all trees have the same weight, or a weight that is
         the accuracy of the tree on recent rows before it learned them.
     oob_score : bool or callable, default=False
-        `fit` only. Whether to compute out-of-bag predictions and their score, which is
-        the accuracy or the result of a function of labels and predicted labels.
-        Requires `bootstrap`.
+        `fit` only. Whether to compute out-of-bag predictions, their score, which is
+        the accuracy or the result of a function of labels and predicted labels, and
+        `unbiased_feature_importances_`. Requires `bootstrap`.
     warm_start : bool, default=False
         `fit` only. Whether to keep the existing trees and add new ones up to
         `n_estimators`.
@@ -216,7 +216,19 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         Score of the out-of-bag predictions. Only with `oob_score`.
     feature_importances_ : ndarray of shape (`n_features_in_`,)
         Impurity-based feature importances: the mean over the trees of each feature's
-        share of the decrease of impurity.
+        share of the decrease of impurity, as in scikit-learn. They are measured on the
+        rows by which the splits were chosen, which causes a bias: a useless feature has
+        a share above 0, and the more distinct values or categories it has, the larger.
+        `unbiased_feature_importances_` does not have this bias, and
+        :func:`~skconftree.inspection.feature_importance` tests on held-out rows which
+        features matter.
+    unbiased_feature_importances_ : ndarray of shape (`n_features_in_`,)
+        Decrease of the Gini index by the splits on each feature, measured on the
+        out-of-bag rows of each tree, averaged over the trees. The expected value of a
+        useless feature is 0, whatever its number of values, so that about half of such
+        features are negative. The values are not divided by their sum; it is
+        approximately the Gini index of all rows minus that of the leaves. See Notes.
+        NaN if no tree has out-of-bag rows. Only with `oob_score`.
     n_rows_seen_ : int
         Number of rows learned.
     n_drifts_ : int
@@ -245,9 +257,25 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     Rows of `X_pool` are in every sample once.
 
+    **Unbiased feature importances.** A node has the class proportions p in the sample
+    of the tree and q in its out-of-bag rows. The impurity ``1 - sum(p * q)`` replaces
+    the Gini index in the decrease of impurity [2]_. Children are weighted by their
+    out-of-bag rows, as in [3]_. The expected decrease is then 0 for a feature that is
+    independent of the class and of the other features, also for weighted rows and
+    for children without out-of-bag rows. Rows whose category is unknown at a node do
+    not count there. Of k equal rows with equal labels of which c are drawn,
+    ``k * (1 - 1 / k) ** c`` are out-of-bag. The Gini index is used for every
+    `criterion`, because other criteria have no such estimate: the cross-entropy of p
+    and q, for example, is worse after a useless split, and infinite if a class is not
+    in the sample.
+
     References
     ----------
-    L. Breiman, "Random forests", Machine Learning 45, 2001.
+    .. [1] L. Breiman, "Random forests", Machine Learning 45, 2001.
+    .. [2] Z. Zhou, G. Hooker, "Unbiased measurement of feature importance in tree-based
+       methods", ACM Transactions on Knowledge Discovery from Data 15, 2021.
+    .. [3] X. Li, Y. Wang, S. Basu, K. Kumbier, B. Yu, "A debiased MDI feature
+       importance measure for random forests", NeurIPS 2019.
 
     Examples
     --------
@@ -336,6 +364,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     criterion_ = fitted("criterion", "The resolved criterion, or one for each bound.")
     oob_decision_function_ = fitted("known_oob.proba", "Out-of-bag probabilities.")
     oob_score_ = fitted("known_oob.score", "Score of the out-of-bag predictions.")
+    unbiased_feature_importances_ = fitted(
+        "unbiased_importances", "Feature importances on out-of-bag rows."
+    )
 
     @property
     def estimator(self) -> ConfidenceTreeClassifier:

@@ -36,10 +36,12 @@ from ...tree._parameters import (
     tree_defaults,
 )
 from ...tree._progress import N_PROGRESS_STEPS
+from ...tree.nodes._row_index import find_leaves
 from ...tree.pruning._registry import resolve_pruning
 from ...utils._warnings import warn
 from .._base import TASKS_PER_JOB
 from .._bootstrap import tree_seed
+from ._importances import unbiased_importances
 from ._model import (
     DrawnRows,
     ForestModel,
@@ -200,6 +202,32 @@ def out_of_bag_proba(forest, model, X, finite):
         return votes / n_votes[:, np.newaxis]
 
 
+def out_of_bag_importances(forest, model, sample, sizes, finite):
+    """Unbiased importances of the features: the mean over the trees; NaN without rows.
+
+    `sample` has a row for each group of equal rows, `sizes` their numbers.
+    """
+    X = sample.X if isinstance(sample.X, np.ndarray) else sample.X.tocsr()
+    sampler, trees = model.sampler, [member.tree for member in model.trees]
+
+    def measure(part):
+        return [
+            unbiased_importances(
+                trees[i],
+                find_leaves(trees[i], X, finite),
+                sample.y,
+                sampler.out_of_bag_weights(sampler.counts(i), sizes),
+            )
+            for i in range(*part.indices(len(trees)))
+        ]
+
+    parts = forest._in_parallel(measure, len(trees), X.shape[0])
+    known = [values for part in parts for values in part if values is not None]
+    if not known:
+        return np.full(X.shape[1], np.nan)
+    return np.mean(known, axis=0)
+
+
 class ForestGrowth(NamedTuple):
     """Parameters resolved before the table is read; `retained` trees are not grown."""
 
@@ -302,7 +330,7 @@ class ForestGrowth(NamedTuple):
         )
         model = model_of(grown)
         if forest.oob_score:
-            model.out_of_bag = _out_of_bag(forest, model, table, order, sample.X)
+            model.out_of_bag = _out_of_bag(forest, model, table, order, sample)
         return model
 
 
@@ -359,8 +387,12 @@ def _model_of_tree(parameters, table, sampler, new, tree, rate):
     )
 
 
-def _out_of_bag(forest, model, table, order, X):
-    proba = out_of_bag_proba(forest, model, X, table.finite)
+def _out_of_bag(forest, model, table, order, sample):
+    sizes = model.sampler.weights  # rows in each group of equal rows
+    if table.relative:  # weights are not numbers of rows
+        sizes = np.diff(order.starts, append=len(order.row_indices)).astype(np.float64)
+    importances = out_of_bag_importances(forest, model, sample, sizes, table.finite)
+    proba = out_of_bag_proba(forest, model, sample.X, table.finite)
     proba = proba[order.group_of_rows()]
     known = ~np.isnan(proba[:, 0])
     n_unknown = len(known) - np.count_nonzero(known)
@@ -380,7 +412,7 @@ def _out_of_bag(forest, model, table, order, X):
             score = float(accuracy_score(true, predicted, sample_weight=weight))
     expanded = np.full((table.n_input_rows, len(classes)), np.nan)
     expanded[table.row_indices] = proba
-    return OutOfBag(score, expanded)
+    return OutOfBag(score, expanded, importances)
 
 
 def grow_forest_on(forest, call):

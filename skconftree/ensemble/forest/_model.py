@@ -77,6 +77,18 @@ class Sampler(NamedTuple):
             counts = np.append(counts, np.ones(n_pool, dtype=np.uint32))
         return counts
 
+    def out_of_bag_weights(self, counts, sizes):
+        """Weight of each group that is not in the sample of a tree.
+
+        If c draws hit a group of k equal rows, k (1 - 1 / k)^c of them are not drawn on
+        average. `sizes` has k for each group; a row of fractional weight is one row.
+        """
+        out = np.where(counts == 0, self.weights, 0.0)
+        has_others = (counts > 0) & (sizes > 1.0)
+        share = 1.0 - 1.0 / sizes[has_others]
+        out[has_others] = self.weights[has_others] * share ** counts[has_others]
+        return out
+
     def distinct_weights(self, counts):
         """Weights of the rows of a sample if repeated rows are not counted.
 
@@ -243,10 +255,14 @@ class Voters:
 
 
 class OutOfBag(NamedTuple):
-    """Out-of-bag probabilities and their score."""
+    """Out-of-bag probabilities, their score, and importances of the features.
+
+    Forests of versions before the importances have None.
+    """
 
     score: float
     proba: np.ndarray
+    importances: np.ndarray | None = None
 
 
 class ForestDrift(NamedTuple):
@@ -344,6 +360,16 @@ class ForestModel:
                 "There are no out-of-bag predictions. Call fit with oob_score=True."
             )
         return self.out_of_bag
+
+    @property
+    def unbiased_importances(self):
+        """Out-of-bag importances of the features; raises an error if there are none."""
+        if self.known_oob.importances is None:
+            raise AttributeError(
+                "This forest was fitted by a version that did not compute "
+                "unbiased_feature_importances_. Call fit with oob_score=True."
+            )
+        return self.out_of_bag.importances
 
     @property
     def samples(self):

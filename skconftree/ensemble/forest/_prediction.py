@@ -420,7 +420,7 @@ class ForestPrediction(VotingForest):
     @property
     @reads
     def feature_importances_(self) -> Floats:
-        """Impurity-based feature importances, averaged over the trees."""
+        """Impurity-based feature importances on the training rows, see `Attributes`."""
         check_is_fitted(self)
         return self._model.feature_importances()
 
