@@ -98,10 +98,11 @@ cdef class _Paths:
             node = tree.next_below(0, node)
         self.n_edges = edge
         self.path = np.zeros(size, dtype=np.int32)
+        cdef int32_t[::1] leaf_of_column = np.full(tree.n_features, -1, dtype=np.int32)
         for edge in range(self.n_edges):
             self.max_depth = max(self.max_depth, self.depth[edge])
             if self.first[edge] >= 0:
-                self.set_path(edge, above, tree.n_features)
+                self.set_path(edge, above, leaf_of_column)
         self.set_factors((widest + 1) // 2)
 
     cdef void set_edge(
@@ -120,17 +121,16 @@ cdef class _Paths:
         self.share[edge] = ratio * (self.share[previous] if previous > 0 else 1.0)
         self.n_columns[edge] = self.n_columns[parent] + (previous == 0)
 
-    cdef object set_path(self, intp_t leaf, const int32_t[::1] above, intp_t n_features):
-        # The last edge of each column: edges that are the previous one of another are left out.
+    cdef void set_path(
+        self, intp_t leaf, const int32_t[::1] above, int32_t[::1] leaf_of_column
+    ) noexcept:
         cdef intp_t edge = leaf
         cdef intp_t place = self.first[leaf]
-        cdef set passed = set()
         while edge > 0:
-            if edge not in passed:
+            if leaf_of_column[self.column[edge]] != leaf:
+                leaf_of_column[self.column[edge]] = <int32_t> leaf
                 self.path[place] = <int32_t> edge
                 place += 1
-            if self.previous[edge] > 0:
-                passed.add(self.previous[edge])
             edge = above[edge]
 
     cdef object set_factors(self, intp_t n):
