@@ -20,7 +20,14 @@ from skconftree.bounds import BaseBound, credible_interval, param_grid
 from skconftree.datasets import make_sea
 from skconftree.drift import DDM, DriftState
 from skconftree.evaluation import OneByOne, RiverClassifier, iter_prequential
-from skconftree.inspection import ConfidenceTreeDisplay, SplitAudit, audit_splits
+from skconftree.inspection import (
+    ConfidenceTreeDisplay,
+    FeatureImportance,
+    FeatureImportanceDisplay,
+    SplitAudit,
+    audit_splits,
+    feature_importance,
+)
 from skconftree.tree import RowIndex, export_html, export_text
 
 Floats = NDArray[np.float64]
@@ -69,6 +76,11 @@ assert_type(StreamActiveLearner(tree).teach(X, y), StreamActiveLearner)
 assert_type(simulate(tree, X, y), SimulationResult)
 
 assert_type(audit_splits(tree, X, y), SplitAudit)
+assert_type(feature_importance(forest, X, y, groups="correlated"), FeatureImportance)
+assert_type(
+    FeatureImportanceDisplay.from_estimator(forest, X, y), FeatureImportanceDisplay
+)
+assert_type(forest.unbiased_feature_importances_, Any)
 assert_type(ConfidenceTreeDisplay.from_estimator(tree), ConfidenceTreeDisplay)
 assert_type(DDM().update(True), DriftState)
 assert_type(OneByOne(tree).predict_proba_one({"a": 1.0}), dict[Any, float])

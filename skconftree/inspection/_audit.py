@@ -65,6 +65,16 @@ def holm(p, alpha):
     return levels
 
 
+def holm_pvalues(p):
+    """Return p-values adjusted for their number by the procedure of Holm."""
+    p = np.asarray(p)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    steps = p[order] * np.arange(len(p), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
 def top_down(p, is_tested, parent, alpha):
     """Return the level of each split in the inheritance procedure (Goeman and Finos).
 
@@ -347,7 +357,7 @@ def stored_counts(estimator):
 def count_rows(estimator, shape, X, y, sample_weight):
     """Return the number of new rows per node and class."""
     check_consistent_length(X, y)
-    codes = _codes(y, shape.classes)
+    codes = class_codes(y, shape.classes, "tree")
     weight = _frequencies(sample_weight, len(codes))
     final, rows = estimator, X
     while isinstance(final, Pipeline):
@@ -362,7 +372,8 @@ def count_rows(estimator, shape, X, y, sample_weight):
     return np.asarray((path.T.astype(np.float64) @ is_class).todense())
 
 
-def _codes(y, classes):
+def class_codes(y, classes, owner):
+    """Return the index of each label; `owner` has the classes, for the error."""
     labels = np.asarray(y)
     if labels.ndim != 1 and labels.shape[1:] != (1,):
         raise ValueError(
@@ -377,7 +388,7 @@ def _codes(y, classes):
         # NaN differs from any other NaN, but is shown once
         others = {repr(label): label for label in others}.values()
         raise ValueError(
-            f"y_new has labels that the tree does not know: {_some(others)}. Its "
+            f"y_new has labels that the {owner} does not know: {_some(others)}. Its "
             f"classes are {_some(classes.tolist())}."
         )
     return codes

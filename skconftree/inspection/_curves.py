@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 BASELINE = "#8a8a8a"  # color of random sampling and of trivial baselines
 
 
-class _CurveDisplay:
-    # Base of displays of curves; `ax_` and `figure_` are used by the last plot.
+class CurveDisplay:
+    # Base of displays with lines; `ax_` and `figure_` are used by the last plot.
     def _begin(self, ax):
         if ax is None:
             import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ class _CurveDisplay:
 
 
 @dataclass(eq=False, repr=False)
-class ActiveCurveDisplay(_CurveDisplay):
+class ActiveCurveDisplay(CurveDisplay):
     """Learning curves of query strategies: scores by number of labels.
 
     Each line is the mean over the runs of :func:`skconftree.active.simulate`, with a
@@ -159,7 +159,7 @@ class ActiveCurveDisplay(_CurveDisplay):
 
 
 @dataclass(eq=False, repr=False)
-class PrequentialDisplay(_CurveDisplay):
+class PrequentialDisplay(CurveDisplay):
     """Prequential metrics of models along a stream, and the drifts they detected.
 
     Each point of a line is the metric of one window, at its last row. A triangle at the
