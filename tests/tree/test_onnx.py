@@ -97,16 +97,24 @@ def tables(draw):
     bound=st.sampled_from([None, "credible", "gtest"]),
     nominal_splits=st.sampled_from(["binary", "multiway"]),
     forest=st.booleans(),
+    grows=st.booleans(),
 )
 @settings(max_examples=examples(150), deadline=None)
-def test_random_models_predict_the_same(table, bound, nominal_splits, forest):
+def test_random_models_predict_the_same(table, bound, nominal_splits, forest, grows):
     X, y, Z = table
     options = {"bound": bound, "nominal_splits": nominal_splits, "random_state": 0}
     options |= {"categorical_features": ["text", "code"]}
+    if grows:
+        options |= {"leaf_prediction": "majority", "grace_period": 5}
     model = ConfidenceTreeClassifier(**options)
     if forest:
         model = ConfidenceForestClassifier(4, **options)
-    model.fit(X, y)
+    if grows:  # new categories get codes after the tree has splits on the column
+        order = np.argsort(X.text.fillna("").to_numpy(), kind="stable")
+        for rows in np.array_split(order, 3):
+            model.partial_fit(X.iloc[rows], y[rows], np.unique(y))
+    else:
+        model.fit(X, y)
     for rows in (X, Z):
         assert_same(model, rows, as_numbers(model, rows))
 
