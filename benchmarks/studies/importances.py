@@ -10,7 +10,7 @@ Time: CPU time of `fit` with out-of-bag predictions, with and without importance
 divided by that without either.
 
 Intervals: classifiers trained on 300 rows, ten times each. Their permutation
-importances on 100,000 rows are compared with the intervals from few new rows.
+importances on 30,000 rows are compared with the intervals from few new rows.
 
     python benchmarks importances [--part bias|time|intervals]
 """
@@ -168,7 +168,7 @@ CLASSIFIERS = {
     "forest of 50 CARTs": ConfidenceForestClassifier(50, bound=None, random_state=0),
 }
 USEFUL, USELESS = slice(0, 3), slice(3, 6)
-N_MODELS, N_LARGE = 10, 100_000
+N_MODELS, N_LARGE = 10, 30_000
 
 
 def of_rare_values(rng, n_rows):
@@ -239,7 +239,7 @@ def main(argv=None):
     parser.add_argument("--part", choices=["bias", "time", "intervals"])
     options = parser.parse_args(argv)
     quick, part = options.quick, options.part
-    n_forests, n_samples = (5, 10) if quick else (200, 500)
+    n_forests, n_samples = (5, 10) if quick else (200, 200)
     note = f"{n_forests} forests, {n_samples} tables of new rows"
     tables = command.tables("importances", options, note)
     if part in (None, "bias"):
@@ -247,5 +247,5 @@ def main(argv=None):
     if part in (None, "time"):
         show_time(tables, 1 if quick else 7)
     if part in (None, "intervals"):
-        sizes = (100,) if quick else (100, 300, 1_000)
+        sizes = (100,) if quick else (100, 400)
         show_intervals(tables, n_samples, 1_000 if quick else N_LARGE, sizes)
