@@ -49,7 +49,7 @@ def tests(session):
 @nox.session(default=False)
 def coverage(session):
     """Measure which lines and branches of the Python code the default tests reach."""
-    session.install(".[dask]", *tools("test"), "pytest-cov>=7", "pytest-xdist")
+    session.install(".[dask,deploy]", *tools("test"), "pytest-cov>=7", "pytest-xdist")
     session.run(
         "pytest", "-n", "auto", "--cov", "--cov-report=term-missing:skip-covered"
     )

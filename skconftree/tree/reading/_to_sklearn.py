@@ -57,7 +57,8 @@ def warn_of_missing(trees):
     ):
         warn(
             "Some splits send missing values to the left. scikit-learn supports "
-            "this, but converters such as skl2onnx may ignore it."
+            "this, but converters such as skl2onnx may ignore it. "
+            "skconftree.tree.export_onnx does not."
         )
 
 
