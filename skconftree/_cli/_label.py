@@ -266,6 +266,7 @@ def run_label(options):
                 pool.X,
                 pool.y,
                 budget=options.budget,
+                random_share=options.random_share,
                 stop=stop,
                 annotator=options.annotator,
                 shown=pool.shown,
@@ -299,11 +300,13 @@ def _finish(session, pool, options):
                 write_text(options.output, _as_csv(session, pool, predicted, proba))
             except UserError as error:
                 raise UserError(f"{error}; {lines[0].strip()}") from error
-            progress.update("estimating the benefit of more labels")
+            progress.update("estimating the error rate and the benefit of more labels")
+            estimate = session.estimate_error()
             forecast = session.forecast(N_FORECAST)
         contents = " and predictions" if predicted is not None else ""
         lines.append(
-            f"{options.output} has the table with labels{contents}.\n{forecast}"
+            f"{options.output} has the table with labels{contents}.\n{estimate}\n"
+            f"{forecast}"
         )
     say("\n".join(lines))
 

@@ -305,6 +305,9 @@ data POOL
 --stop-risk SHARE
   stop earlier, when the upper confidence limit of the share of wrong predictions is
   at most this, such as 0.05; to estimate it, one query in five is drawn at random
+--random-share SHARE
+  share of the queries that are drawn at random, such as 0.2, so that the error rate of
+  the predictions can be estimated; default: that of earlier sessions, or 0
 --strategy
   query strategy; leaf_risk, leaf_entropy and expected_error use a single tree;
   default: auto
@@ -377,6 +380,11 @@ def share(text):
     return value
 
 
+def share_or_zero(text):
+    """Parse a number of 0 or more, below 1."""
+    return 0.0 if text.strip() in ("0", "0.0") else share(text)
+
+
 def n_columns(text):
     """Parse a number of columns, all, or auto."""
     if text not in ("all", "auto") and not text.isdigit():
@@ -407,6 +415,7 @@ KEYWORDS = {
     "--settle-after": {"type": at_least(1), "default": 1000},
     "--checkpoint-every": {"type": at_least(1), "default": 100_000},
     "--stop-risk": {"type": share},
+    "--random-share": {"type": share_or_zero},
     "--strategy": {"choices": STRATEGIES, "default": "auto"},
     "--as": {"choices": FORMS, "default": "text"},
     "--dialect": {"choices": DIALECTS},

@@ -1,8 +1,9 @@
 """Journals of labels on disk, the labels they contain, and fingerprints of pools.
 
 A journal is a file of JSON lines. The first line, the head, identifies the pool and the
-settings. Each further line is a label, a skipped row, or the withdrawal of a label. An
-audit draws rows at random to estimate the error rate of the classifier.
+settings. Each further line is a label, a skipped row, the withdrawal of a label, or a
+change of the settings. An audit draws rows at random to estimate the error rate of the
+classifier.
 """
 
 import contextlib
@@ -257,6 +258,14 @@ FIELDS = {
     "again": (lambda value: type(value) is bool, "true or false"),
     "skip": (lambda value: value is True, "true"),
     "undo": (is_count, "the number of a line"),
+    "settings": (
+        lambda value: (
+            isinstance(value, dict)
+            and value.keys() <= {"repeat", "random_share"}
+            and all(type(v) in (int, float) and 0 <= v <= 1 for v in value.values())
+        ),
+        "shares of the queries by name, from 0 to 1",
+    ),
 }
 
 
@@ -290,12 +299,16 @@ class Ledger:
         self._n_rows = n_rows  # of the pool; None: unknown
         self._start = frozenset(start)  # rows with an initial label
         self.entries = []
+        self.settings = {}  # those that were changed
         self.n_lines = 1  # of the file, including the head
         for line in lines:
             self.add(line)
 
     def add(self, line):
-        """Process a line of the journal; return its entry, or the one it withdraws."""
+        """Process a line of the journal; return its entry, or the one it withdraws.
+
+        The entry is None if the line does not concern a row.
+        """
         self.n_lines += 1
         for name, (is_valid, requirement) in FIELDS.items():
             if name in line and not is_valid(line[name]):
@@ -307,6 +320,9 @@ class Ledger:
                     "before it."
                 )
             return self.entries.pop()
+        if "settings" in line:
+            self.settings |= line["settings"]
+            return None
         row = line.get("row")
         if row is None or (self._n_rows is not None and row >= self._n_rows):
             last = "" if self._n_rows is None else f" to {self._n_rows - 1}"

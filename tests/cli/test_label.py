@@ -316,6 +316,24 @@ def test_existing_labels_are_used(numbers, monkeypatch, capsys):
     assert all(line["size"].endswith(".5") for line in written)
 
 
+def test_the_error_rate_is_estimated_by_random_rows(numbers, monkeypatch, capsys):
+    argv = [numbers, "--target", "class", "--budget", "12"]
+    assert label(monkeypatch, ["1", "2", "%", "u", "u", "u", "q"], *argv) == 0
+    told = capsys.readouterr().out
+    unknown = "No row was drawn at random, so the error rate is unknown"
+    assert told.count(unknown) == 2
+    # the keys again: after the estimate, and after an undo that failed
+    menu = "[1] 7  [2] 9  [u] undo  [s] skip  [?] why this row  [%] error rate"
+    assert f"at random.\n{menu}" in told.replace("\nof the", " of the")
+    assert f"There is no label to withdraw.\n{menu}" in told
+    argv += ["--random-share", ".9"]
+    assert label(monkeypatch, "12?" * 6, *argv) == 0
+    told = capsys.readouterr().out
+    assert re.search(rf"(?s)\[1\] 7.*(Nearest|same) .*\n{re.escape(menu)}", told)
+    assert re.search(r"About \d+% of the predictions are wrong \(\d+% to \d+%", told)
+    assert re.search(r"judged on ([8-9]|1[0-2]) rows drawn at random, each by", told)
+
+
 def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--strategy", "leaf_risk"]
     argv += ["--show", "size", "--output", numbers.with_name("out.csv")]

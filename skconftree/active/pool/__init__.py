@@ -6,6 +6,7 @@ Strategies without parameters are here, too; they are usually passed by name.
 from .._stopping import StoppingRule
 from .._strategy import SamplingStrategy
 from ._context import QueryContext
+from ._estimate import ErrorEstimate
 from ._leaf_sampling import ExpectedErrorSampling, LeafEntropySampling, LeafSampling
 from ._simulate import SimulationResult, StrategySummary
 from ._strategies import (
@@ -20,6 +21,7 @@ __all__ = [
     "Answer",
     "AutoSampling",
     "DiversitySampling",
+    "ErrorEstimate",
     "ExpectedErrorSampling",
     "KCenterSampling",
     "LeafEntropySampling",

@@ -62,8 +62,10 @@ class QueryContext:
     strategy : SamplingStrategy
         Query strategy of the learner.
     audit : tuple of int
-        Number of wrong predictions among the rows of an audit, which are drawn at
+        Number of wrong predictions among the rows of all audits, which are drawn at
         random to estimate the error rate, and number of these rows.
+    audits : list of tuple of int
+        The same for each query that was an audit, in order.
     index : RowIndex or None
         Index of the leaves of the candidates in a single tree; None if the tree has no
         such index.
@@ -109,6 +111,7 @@ class QueryContext:
         self.costs = None
         self.strategy = None
         self.audit = 0, 0
+        self.audits = []
         self.index = None
         self.grows = False
         self._pool_proba = None  # function that returns probabilities of all rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -46,6 +46,7 @@ from .._labels import LabelCodes, indexable_table, n_rows_of
 from .._registry import STRATEGIES, resolve_strategy
 from .._strategy import TIES
 from .._transaction import reads_consistent
+from ._estimate import ErrorEstimate, estimate_error
 from ._query import QueryMixin
 from ._teach import Answer, Batch, LearningMixin, Pool
 
@@ -106,11 +107,16 @@ class ReportingMixin:
         return self._audit()
 
     def _audit(self):
-        audits = [batch for batch in self._answers if batch.n_wrong is not None]
-        return (
-            sum(batch.n_wrong for batch in audits),
-            sum(int(batch.known.sum()) for batch in audits),
-        )
+        audits = self._audits()
+        return sum(wrong for wrong, _ in audits), sum(n for _, n in audits)
+
+    def _audits(self):
+        # Number of wrong predictions and of rows of each audit.
+        return [
+            (batch.n_wrong, int(batch.known.sum()))
+            for batch in self._answers
+            if batch.n_wrong is not None
+        ]
 
     def _fitted(self, X=None):
         check_is_fitted(self, "_codes")
@@ -183,6 +189,72 @@ class ReportingMixin:
             Decision values.
         """
         return self._fitted(X).decision_function(X)
+
+    @reads_consistent
+    def estimate_error(self, *, confidence: float = 0.95) -> ErrorEstimate:
+        """Estimate the error rate of the current classifier on the pool.
+
+        Use it to see whether more labels are needed. The estimate needs labels of rows
+        that were drawn at random: by `run` or a :class:`LabelingSession` with
+        `random_share` or a stopping rule with an audit, or by ``strategy="random"``.
+        Rows that the query strategy selected are not representative.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Confidence level of the limits, in (0, 1). Larger values give wider limits.
+
+        Returns
+        -------
+        ErrorEstimate
+            The share of wrong predictions with confidence limits; its string is a
+            sentence. The share is NaN if no row was drawn at random.
+
+        See Also
+        --------
+        RiskBelow : Stops at a limit of the error rate that may be checked repeatedly.
+
+        Notes
+        -----
+        *What is estimated* is the error rate over all rows of the pool that were not
+        skipped, if each row is predicted by the classifier refitted without its tenth
+        of the labels. Since these classifiers have fewer labels, the estimate is
+        slightly pessimistic.
+
+        Labeled rows are predicted by stratified 10-fold cross-validation. A row that
+        was drawn at random represents all rows that were unlabeled at that time; a row
+        that was labeled before represents only itself. The resulting weights make the
+        estimate unbiased if the losses do not depend on which rows were drawn, as in
+        active testing [1]_. The limits are those of Clopper and Pearson with the
+        effective number of random rows [2]_. They are valid for a single look. To stop
+        as soon as a limit is reached, use :class:`RiskBelow`.
+
+        References
+        ----------
+        .. [1] J. Kossen, S. Farquhar, Y. Gal, T. Rainforth (2021), "Active testing:
+           sample-efficient model evaluation", ICML.
+        .. [2] E. L. Korn, B. I. Graubard (1998), "Confidence intervals for proportions
+           with small expected number of positive counts estimated from survey data",
+           Survey Methodology 24, 193-201.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skconftree.active import ActiveLearner, ArrayOracle
+        >>> X, y = load_wine(return_X_y=True)
+        >>> learner = ActiveLearner(GaussianNB(), random_state=0).fit(X)
+        >>> learner = learner.run(ArrayOracle(y), budget=60, random_share=0.5)
+        >>> estimate = learner.estimate_error()
+        >>> bool(estimate.low <= (learner.predict(X) != y).mean() <= estimate.high)
+        True
+        >>> learner.fit(X).estimate_error().n_random
+        0
+        """
+        check_is_fitted(self, "_codes")
+        if not isinstance(confidence, Real) or not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence must be in (0, 1). Got {confidence!r}.")
+        return estimate_error(self, float(confidence))
 
     @reads_consistent
     def to_tree(
@@ -351,7 +423,8 @@ class ActiveLearner(
         Labels that were taught since `fit`, in order.
     audit_ : tuple of int
         Number of wrong predictions for the rows that `run` drew at random to estimate
-        the error rate (audit), and number of these rows.
+        the error rate (audit), each by the classifier of that time, and number of these
+        rows. `estimate_error` estimates the error rate of the current classifier.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -30,7 +30,7 @@ from .._transaction import reads_consistent
 from ._context import QueryContext
 from ._oracles import QueriesEnded
 from ._recorded import RecordedLearner
-from ._stopping import largest_share, read_rules
+from ._stopping import check_share, largest_share, read_rules
 from ._strategies import tie_break_for
 
 
@@ -147,7 +147,8 @@ class QueryMixin:
             (self._seed, self._n_taught),
         )
         context.n_candidates = self._n_candidates(skipped)
-        context.strategy, context.audit = self._strategy, self._audit()
+        context.strategy = self._strategy
+        context.audit, context.audits = self._audit(), self._audits()
         if self._memory is None:  # it is not pickled
             self._memory = {}
         context.memory, context.answers = self._memory, list(self._answers)
@@ -237,6 +238,7 @@ class QueryMixin:
         stop: Stops | Sequence[Stops] | None = None,
         *,
         save: Path | None = None,
+        random_share: float = 0.0,
     ) -> Self:
         """Query an oracle until the budget is spent, a rule stops, or no row is left.
 
@@ -256,6 +258,10 @@ class QueryMixin:
             already in the file are learned first and count for the budget, so that an
             interrupted script can be restarted. Rows are then queried one by one.
             :class:`LabelingSession` offers more options.
+        random_share : float, default=0.0
+            Share of the queries, in [0, 1], whose rows are drawn at random once there
+            are labels of two classes. Larger values narrow the limits of
+            `estimate_error` and leave fewer labels for the query strategy.
 
         Returns
         -------
@@ -271,10 +277,12 @@ class QueryMixin:
                 f"oracle must be callable with (rows, indices). Got {oracle!r} instead."
             )
         rules = [] if stop is None else read_rules(stop, self.estimator)
+        audit_share = max(
+            check_share("random_share", random_share), largest_share(rules)
+        )
         if save is not None:
-            self._run_saved(oracle, budget, rules, save)
+            self._run_saved(oracle, budget, rules, save, random_share)
             return self
-        audit_share = largest_share(rules)
         n_unlabeled = int((self._codes < 0).sum())
         if budget is not None and budget > n_unlabeled:
             warn(
@@ -308,8 +316,10 @@ class QueryMixin:
         except QueriesEnded as end:
             return end.answers, True
 
-    def _run_saved(self, oracle, budget, rules, path):
-        with RecordedLearner(self, path, rules) as record:
+    def _run_saved(self, oracle, budget, rules, path, random_share):
+        with RecordedLearner(
+            self, path, rules, random_share=float(random_share)
+        ) as record:
             while budget is None or record.ledger.n_answers < budget:
                 if rules and record.is_query_complete and self._reached(rules):
                     break

@@ -86,6 +86,11 @@ class LearnerView:
         """The learner and its parameters, as a journal stores them."""
         return to_json(self._learner, names=True)
 
+    @property
+    def audits(self):
+        """Number of wrong predictions and of rows of each audit, in order."""
+        return self._consistent._audits()
+
     def audit_rows(self, share):
         """Rows of a random audit, or None if the strategy selects the next rows."""
         return self._learner._audit_rows(self._learner.batch_size, share)
@@ -165,9 +170,10 @@ class RecordedLearner:
     The labels of the journal replace those of the learner. The file determines the
     state, which is computed from it again after an interrupt.
 
-    `rules` determine the share of audits; a share `repeat` of the queries requests a
-    second opinion; `pool` is the fingerprint of the pool, None: that of its rows;
-    `budget` is stored in the journal.
+    `rules` and `random_share` determine the share of audits; a share `repeat` of the
+    queries requests a second opinion. Both shares can be changed when the journal is
+    opened again, None: those of the journal. `pool` is the fingerprint of the pool,
+    None: that of its rows; `budget` is stored in the journal.
     """
 
     def __init__(
@@ -176,15 +182,14 @@ class RecordedLearner:
         path,
         rules=(),
         resolve_by="last",
-        repeat=0.0,
+        repeat=None,
+        random_share=None,
         pool=None,
         budget=None,
     ):
         self.learner = learner
         self.view = LearnerView(learner)
         self.resolve_by = resolve_by
-        self.repeat = repeat
-        self.share = largest_share(rules)
         self._skipped = set()  # rows that were skipped since the journal was opened
         # number of lines of the journal from which the other attributes were computed
         self._n_learned_lines = None
@@ -192,8 +197,8 @@ class RecordedLearner:
         settings = {
             "stop": to_json(list(rules), names=True),
             "resolve_by": resolve_by,
-            "repeat": repeat,
         }
+        shares = {"repeat": repeat, "random_share": random_share}
         start = self.view.start
         head = {
             "version": own_version(),
@@ -203,6 +208,7 @@ class RecordedLearner:
             "seed": self.view.seed,
             "start": {"rows": start.rows.tolist(), "labels": start.labels.tolist()},
             **settings,
+            **{name: share or 0.0 for name, share in shares.items()},
             "budget": budget,
         }
         self.journal = path if isinstance(path, Journal) else Journal(path, head)
@@ -211,6 +217,7 @@ class RecordedLearner:
             if self.journal.head is None:
                 self.journal.begin(head)
             self._check(head, settings)
+            self._set_shares(shares, largest_share(rules))
             if self.view.answers:
                 self._write_previous(self.view.answers)
             self._update()
@@ -256,9 +263,21 @@ class RecordedLearner:
                 "or another file."
             )
 
+    def _set_shares(self, shares, share_of_rules):
+        # Shares of the journal, or those that were passed, which are then written.
+        known = {name: self.journal.head.get(name, 0.0) for name in shares}
+        known |= self._read_ledger().settings
+        passed = {name: share for name, share in shares.items() if share is not None}
+        changed = {name: passed[name] for name in passed if passed[name] != known[name]}
+        if changed:
+            self._write({"settings": changed}, None)
+        known |= changed
+        self.repeat = known["repeat"]
+        self.share = max(known["random_share"], share_of_rules)
+
     def _write_previous(self, answers):
         # Write labels that the learner was taught before it had this journal.
-        if self.journal.lines:
+        if any("row" in line for line in self.journal.lines):
             stored = {
                 (entry.row, None if entry.label is NO_LABEL else entry.label)
                 for entry in Ledger(self.journal.lines).entries
@@ -285,12 +304,7 @@ class RecordedLearner:
     def _update(self):
         if self._n_learned_lines == len(self.journal.lines):
             return
-        self._ledger = Ledger(
-            self.journal.lines,
-            self.resolve_by,
-            self.view.n_rows,
-            self.view.start.rows.tolist(),
-        )
+        self._ledger = self._read_ledger()
         batches = self._ledger.batches()
         part = batches.pop() if batches and batches[-1][-1][0].n_remaining > 0 else []
         try:
@@ -308,6 +322,10 @@ class RecordedLearner:
                 self.view.learn(*_batch_arguments(part))
         self._part = part if self._queue else []
         self._n_learned_lines = len(self.journal.lines)
+
+    def _read_ledger(self):
+        start = self.view.start.rows.tolist()
+        return Ledger(self.journal.lines, self.resolve_by, self.view.n_rows, start)
 
     def _raise_for_invalid_label(self):
         # Raise an error that names the line whose label is invalid.

@@ -21,6 +21,39 @@ if TYPE_CHECKING:
     from ._context import QueryContext
 
 MAX_COMPARED_ROWS = 10_000  # rows whose predictions are compared between queries
+FIRST_START = 16  # of the windows of an audit, in audited rows; then doubled
+
+
+def audit_limit(audits, delta, n_more=0):
+    """Upper confidence limit of the present error rate by audits, at any time.
+
+    `audits` has the number of wrong predictions and of rows of each audit, in order.
+    The limit is the smallest of those of windows that end with the last audit. Where
+    they begin does not depend on their outcomes, so each window has a confidence
+    sequence. With `n_more`, the limit that is expected after as many further rows, if
+    the share of errors stays that of the window.
+    """
+    sizes = np.array([n for _, n in audits], dtype=np.float64)
+    wrong = np.array([n_wrong for n_wrong, _ in audits], dtype=np.float64)
+    n_before = np.cumsum(sizes) - sizes
+    starts, start = [0], FIRST_START
+    while start < sizes.sum():
+        starts.append(int(np.searchsorted(n_before, start)))
+        start *= 2
+    n = np.array([sizes[first:].sum() for first in starts])
+    n_wrong = np.array([wrong[first:].sum() for first in starts])
+    number = 1.0 + np.arange(len(starts))
+    deltas = delta / (number * (number + 1.0))
+
+    def limits(scale):
+        counts = scale[:, None] * np.column_stack([n_wrong, n - n_wrong])
+        return confidence_sequence(counts, deltas)[:, 0, 1]
+
+    limit_now = limits(np.ones(len(n)))
+    if not n_more:
+        return float(limit_now.min())
+    best = [limit_now.argmin()]
+    return float(limits((n + n_more) / np.maximum(n, 1.0))[best].min())
 
 
 class LabelBudget(StoppingRule):
@@ -67,9 +100,12 @@ class RiskBelow(StoppingRule):
     :meth:`ActiveLearner.run` is drawn at random from the pool, and the predictions for
     these rows are compared with their labels before these are learned. The limit is
     that of a :func:`~skconftree.bounds.confidence_sequence`, which is valid for
-    repeated evaluation. It bounds the average risk during the audit. The risk at the
-    end of the audit is not higher, provided that labels do not make the classifier
-    worse.
+    repeated evaluation, on a window of the last audited rows: errors of earlier
+    classifiers are forgotten. Windows begin after 0, 16, 32, 64, ... audited rows, the
+    j-th with ``delta / (j (j + 1))``, so that all their limits hold together, and the
+    smallest limit counts. The probability that the rule stops while the risk is
+    above `eps` is at most `delta`, provided that the risk was not lower earlier in the
+    window: labels did not make the classifier worse.
 
     Parameters
     ----------
@@ -135,8 +171,7 @@ class RiskBelow(StoppingRule):
             Upper limit; 1.0 before there are labels of two classes.
         """
         if self.method == "audit":
-            wrong, n = context.audit
-            return float(confidence_sequence([wrong, n - wrong], self.delta)[0, 1])
+            return audit_limit(context.audits, self.delta)
         if context.n_classes < 2 or context.estimator is None:
             return 1.0
         leaves, labeled = context.pool_leaves, context.labeled
@@ -224,6 +259,13 @@ def read_rules(stop, estimator):
 def share_of(rule):
     """Share of the queries that are drawn at random for a rule."""
     return getattr(rule, "random_share", StoppingRule.random_share)
+
+
+def check_share(name, share):
+    """Return a share, or raise ValueError unless it is in [0, 1]."""
+    if not isinstance(share, Real) or not 0.0 <= share <= 1.0:
+        raise ValueError(f"{name} must be in [0, 1]. Got {share!r}.")
+    return float(share)
 
 
 def largest_share(rules):

@@ -63,6 +63,16 @@ class Batch(NamedTuple):
         for row, known in zip(self.rows.tolist(), self.known, strict=True):
             yield row, next(labels) if known else missing
 
+    def without(self, rows):
+        """The batch without some rows."""
+        retained = ~np.isin(self.rows, rows)
+        return self._replace(
+            rows=self.rows[retained],
+            known=self.known[retained],
+            labels=self.labels[retained[self.known]],
+            weight=None if self.weight is None else self.weight[retained],
+        )
+
 
 class Pool:
     # The rows and their embedding, which do not depend on labels.
@@ -108,6 +118,13 @@ class LearningMixin(Transactional):
         # Another learner with the same pool and initial labels, but other batches.
         other = self._shadow_copy()
         other._replay(answers, **attributes)
+        return other
+
+    def _without_rows(self, rows):
+        # Another learner without the labels of some rows.
+        other = self._shadow_copy()
+        other._start = self._start.without(rows)
+        other._replay([batch.without(rows) for batch in self._answers])
         return other
 
     def _forget_queries(self):

@@ -12,13 +12,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..._compat import _safe_indexing, get_feature_names
-from ...bounds import confidence_sequence
 from .._estimators import final_step, has_leaves
 from .._journal import fingerprint
 from .._labels import in_chunks, n_rows_of, take
 from ..pool._recorded import LearnerView
 from ..pool._simulate import simulate
-from ..pool._stopping import share_of
+from ..pool._stopping import audit_limit, share_of
 
 N_NEIGHBORS = 5
 MAX_CONDITIONS = 12  # of a path that are shown
@@ -200,21 +199,19 @@ def forecast_text(learner, rules, n):
     `rules` are stopping rules. Some have a `limit` of the error rate and draw a share
     of the queried rows (`share_of`) for an audit.
     """
-    n_wrong, n_audited = learner.audit_
+    _, n_audited = learner.audit_
     audits = [rule for rule in rules if share_of(rule) > 0.0 and hasattr(rule, "limit")]
     if n_audited and audits:
-        return _limit_text(audits[0], n_wrong, n_audited, n)
+        return _limit_text(audits[0], LearnerView(learner).audits, n)
     return _curve_text(learner, n)
 
 
-def _limit_text(rule, n_wrong, n_audited, n):
-    # Assumes the same error rate and the same share of audited rows as so far. The
-    # limits of a confidence sequence are valid although they are checked repeatedly.
-    counts = np.array([n_wrong, n_audited - n_wrong])
-    n_more = max(1, round(n * share_of(rule)))
+def _limit_text(rule, audits, n):
+    # Assumes the same error rate and the same share of audited rows as so far.
+    n_audited = sum(size for _, size in audits)
     now, then = (
-        f"{100 * confidence_sequence(expected, rule.delta)[0, 1]:.0f}%"
-        for expected in (counts, counts * (n_audited + n_more) / n_audited)
+        f"{100 * audit_limit(audits, rule.delta, n_more):.0f}%"
+        for n_more in (0, max(1, round(n * share_of(rule))))
     )
     return (
         f"Upper confidence limit of the error rate: {now}, by an audit of {n_audited} "

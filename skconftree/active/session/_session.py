@@ -31,7 +31,7 @@ from .._journal import (
 )
 from .._labels import indexable_table, n_rows_of, take
 from ..pool._recorded import LearnerView, RecordedLearner, check_pool, start_labels
-from ..pool._stopping import read_rules
+from ..pool._stopping import check_share, read_rules
 from ._explanations import (
     DisplayedTable,
     Progress,
@@ -43,6 +43,7 @@ from ._export import FORMATS
 from ._terminal import ENDS, label_at_terminal
 
 if TYPE_CHECKING:
+    from ..pool._estimate import ErrorEstimate
     from ..pool._learner import ActiveLearner
 
 
@@ -78,10 +79,16 @@ class LabelingSession:
         Name of the person who labels.
     resolve_by : {"last", "first", "majority"}, default="last"
         Which label is learned if a row has several.
-    repeat : float, default=0.0
+    repeat : float, default=None
         Share of the queries, in [0, 1), that request a second opinion on a labeled row,
         preferably of another annotator. Larger values measure the agreement better and
-        leave fewer labels for new rows.
+        leave fewer labels for new rows. None: that of the journal, 0 for a new one; any
+        other value changes it from now on.
+    random_share : float, default=None
+        Share of the queries, in [0, 1], whose rows are drawn at random once there are
+        labels of two classes. Larger values narrow the limits of
+        :meth:`estimate_error` and leave fewer labels for the query strategy. None: that
+        of the journal, 0 for a new one; any other value changes it from now on.
     shown : dict, frame or array-like, default=None
         Table with the same number of rows that is shown instead of X and identifies the
         pool, for example the texts from which X was computed.
@@ -132,7 +139,8 @@ class LabelingSession:
         stop: Stops | Sequence[Stops] | None = None,
         annotator: str | None = None,
         resolve_by: Literal["last", "first", "majority"] = "last",
-        repeat: float = 0.0,
+        repeat: float | None = None,
+        random_share: float | None = None,
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
         columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
     ) -> None:
@@ -142,8 +150,12 @@ class LabelingSession:
             raise ValueError(
                 f"resolve_by must be one of {RESOLUTIONS}. Got {resolve_by!r}."
             )
-        if not isinstance(repeat, Real) or not 0.0 <= repeat < 1.0:
+        if repeat is not None and (
+            not isinstance(repeat, Real) or not 0.0 <= repeat < 1.0
+        ):
             raise ValueError(f"repeat must be in [0, 1). Got {repeat!r}.")
+        if random_share is not None:
+            random_share = check_share("random_share", random_share)
         if not isinstance(annotator, str | None):
             raise ValueError(f"annotator must be a name or None. Got {annotator!r}.")
         self.budget = None if budget is None else int(budget)
@@ -171,7 +183,8 @@ class LabelingSession:
             path if journal is None else journal,
             self._rules,
             resolve_by,
-            float(repeat),
+            None if repeat is None else float(repeat),
+            random_share,
             pool,
             self.budget,
         )
@@ -199,6 +212,8 @@ class LabelingSession:
         learner: ActiveLearner | None = None,
         budget: int | None = None,
         annotator: str | None = None,
+        repeat: float | None = None,
+        random_share: float | None = None,
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
         columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
     ) -> Self:
@@ -218,6 +233,9 @@ class LabelingSession:
             Number of labels to query. None: the initial budget.
         annotator : str, default=None
             Name of the person who labels.
+        repeat, random_share : float, default=None
+            Shares of the queries that request a second opinion, or whose rows are drawn
+            at random. None: those of the journal.
         shown : dict, frame or array-like, default=None
             The table with which the session was started.
         columns : list of tuple (str, callable), default=None
@@ -236,7 +254,7 @@ class LabelingSession:
                 if learner is None:
                     learner = from_json(head["learner"])
                 stop = from_json(head["stop"])
-            settings = {"resolve_by": head["resolve_by"], "repeat": head["repeat"]}
+            resolve_by = head["resolve_by"]
             budget = head["budget"] if budget is None else budget
         except CannotBeRestored as error:
             raise ValueError(
@@ -254,7 +272,9 @@ class LabelingSession:
             annotator=annotator,
             shown=shown,
             columns=columns,
-            **settings,
+            resolve_by=resolve_by,
+            repeat=repeat,
+            random_share=random_share,
         )
 
     @staticmethod
@@ -516,6 +536,21 @@ class LabelingSession:
             row = question.row
         return explain_row(self.learner, row, self._record.has_model, self._columns)
 
+    def estimate_error(self, *, confidence: float = 0.95) -> ErrorEstimate:
+        """Estimate the error rate of the classifier on the pool, after all labels.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Confidence level of the limits, as in :meth:`ActiveLearner.estimate_error`.
+
+        Returns
+        -------
+        ErrorEstimate
+            The share of wrong predictions with limits; its string is a sentence.
+        """
+        return self._record.complete_learner().estimate_error(confidence=confidence)
+
     def forecast(self, n: int = 20) -> str:
         """Forecast the benefit of further labels.
 
@@ -576,7 +611,8 @@ class LabelingSession:
 
         Keys are the positions of the labels in the menu, or the labels themselves if a
         label equals the position of another one. ``u`` withdraws the last label, ``s``
-        skips the row, ``?`` explains the prediction, ``q`` and Ctrl-C quit.
+        skips the row, ``?`` explains the prediction, ``%`` estimates the error rate,
+        ``q`` and Ctrl-C quit.
 
         Parameters
         ----------

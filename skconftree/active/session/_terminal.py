@@ -9,7 +9,8 @@ import textwrap
 from .._strategy import choices, keys_text, menu_entries
 from ._explanations import visible
 
-COMMANDS = ("u", "s", "?", "q")  # keys for undo, skip, why and quit
+# keys for undo, skip, why, error rate and quit
+COMMANDS = ("u", "s", "?", "%", "q")
 ENDS = {
     "budget": "The budget is used up: no more labels are queried.",
     "rule": "The stopping rule is reached: no more labels are needed.",
@@ -53,7 +54,7 @@ try:
 except ImportError:  # Windows, where lines are read
     termios = None
 
-HELP = "[u] undo  [s] skip  [?] why this row  [q] quit"
+HELP = "[u] undo  [s] skip  [?] why this row  [%] error rate  [q] quit"
 
 
 def label_at_terminal(session, show=None):
@@ -63,12 +64,12 @@ def label_at_terminal(session, show=None):
     for note in session.notes:
         _print(note)
     keys, meanings = choices(labels, COMMANDS)
-    menu = "  ".join(menu_entries(keys, labels))
+    menu = f"{'  '.join(menu_entries(keys, labels))}  {HELP}"
     read = _Keys(keys)
     try:
         while (question := session.question()) is not None:
             _print(_question_text(session, question, menu, show))
-            if not _answer(session, question, labels, meanings, read):
+            if not _answer(session, question, labels, meanings, read, menu):
                 break
         else:
             _print(f"\n{ENDS[session.progress().ended]}")
@@ -76,20 +77,24 @@ def label_at_terminal(session, show=None):
         _print("")  # all labels are saved
 
 
-def _answer(session, question, labels, meanings, read):
+def _answer(session, question, labels, meanings, read, menu):
     # Read keys until one changes the session; return whether to continue.
     while (key := read()) != "q":
         if key == "u":
             try:
                 _print(f"Row {session.undo()}: label withdrawn.")
             except ValueError as error:
-                _print(str(error))
+                _print(f"{error}\n{menu}")
                 continue
         elif key == "s":
             session.skip(question.row)
         elif key == "?":
             for sentence in session.why(question.row):
                 _print(_wrapped(sentence))
+            _print(menu)
+            continue
+        elif key == "%":
+            _print(f"{_wrapped(str(session.estimate_error()))}\n{menu}")
             continue
         elif key in meanings:
             label = labels[meanings[key]]
@@ -116,7 +121,7 @@ def _question_text(session, question, menu, show):
             _wrapped(f"{name:{width}}  {value}", " " * (width + 2))
             for name, value in shown.items()
         ]
-    return "\n".join([*lines, f"{menu}  {HELP}"])
+    return "\n".join([*lines, menu])
 
 
 def _wrapped(text, indent=""):

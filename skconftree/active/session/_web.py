@@ -448,6 +448,9 @@ class _Api:
     def _why(self, request):
         return _note("\n".join(self.session.why()))
 
+    def _error_rate(self, request):
+        return _note(str(self.session.estimate_error()))
+
     def _label(self, request):
         index, labels = request.get("label"), self.session.labels
         if type(index) is not int or not 0 <= index < len(labels):
@@ -518,5 +521,6 @@ ACTS = {
     "undo": lambda api, _: _note(f"Row {api.session.undo()}: label withdrawn."),
     "relabel": _Api._relabel,
     "why": _Api._why,
+    "error rate": _Api._error_rate,
     "quit": lambda api, _: {"quit": True},
 }

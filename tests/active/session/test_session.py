@@ -447,8 +447,6 @@ def test_another_pool_or_other_parameters_are_refused(path):
         LabelingSession(one, path, X[::-1])
     with pytest.raises(ValueError, match="it has 140 rows, expected 150"):
         LabelingSession.resume(path, X[:140])
-    with pytest.raises(ValueError, match="was started with repeat=0.1. Got 0.0"):
-        session(path)
     with pytest.raises(ValueError, match="started with strategy='auto'. Got 'margin'"):
         session(path, repeat=0.1, learner={"strategy": "margin"})
     with pytest.raises(ValueError, match=r"with estimator=GaussianNB\(.* Got Logis"):
@@ -458,6 +456,56 @@ def test_another_pool_or_other_parameters_are_refused(path):
         with pytest.raises(BlockingIOError, match="another session of this one"):
             session(path, repeat=0.1)
         assert one.progress().n_answers == 3
+
+
+def test_shares_can_be_changed_later(path):
+    with session(path) as one:
+        give(one, 15)
+        assert one._record.share == one._record.repeat == 0.0
+        assert one.estimate_error().n_random == 0
+    with LabelingSession.resume(path, X, random_share=1.0) as one:
+        row = one.question().row
+        give(one, 12)
+        one.undo()
+        assert one.question() is not None
+        n_random = one.estimate_error().n_random
+        assert n_random == one.learner.audit_[1] == 11
+    with session(path) as one:  # shares of the journal
+        assert (one._record.share, one._record.repeat) == (1.0, 0.0)
+        assert row in [answer["row"] for answer in one.answers()]
+    with session(path, random_share=0.0, repeat=0.9) as one:
+        questions = []
+        for _ in range(10):
+            questions.append(one.question())
+            one.answer(WORDS[questions[-1].row].item())
+        assert any(question.again for question in questions)
+        assert one.estimate_error().n_random == 11
+        content, question = path.read_bytes(), one.question()
+    changes = [json.loads(line).get("settings") for line in content.splitlines()]
+    assert [change for change in changes if change] == [
+        {"random_share": 1.0},
+        {"random_share": 0.0, "repeat": 0.9},
+    ]
+    with session(path, random_share=0.0, repeat=0.9) as one:
+        assert one.question() == question
+    assert path.read_bytes() == content  # nothing was changed
+    for bad in ({"repeat": 2}, {"budget": 3}, 7):
+        path.write_bytes(content + json.dumps({"settings": bad}).encode() + b"\n")
+        with pytest.raises(ValueError, match="settings must be shares of the queries"):
+            session(path)
+
+
+def test_a_journal_without_a_random_share_is_that_of_an_earlier_version(path):
+    with session(path, repeat=0.5) as one:
+        give(one, 12)
+        question = one.question()
+    head, *lines = path.read_text().splitlines()
+    head = json.loads(head)
+    assert head.pop("random_share") == 0.0
+    path.write_text("\n".join([json.dumps(head), *lines, ""]))
+    with session(path) as one:
+        assert one.question() == question
+        assert one._record.repeat == 0.5
 
 
 def scores_of_rows(estimator, X):

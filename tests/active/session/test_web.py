@@ -91,6 +91,7 @@ def test_labels_are_in_the_journal_before_the_next_query(session_page, path):
         other["row"]
     ] is None
     assert browser.act("why")[1]["note"]
+    assert "No row was drawn" in browser.act("error rate")[1]["note"]
     assert browser.act("skip", row=row)[1]["question"]["row"] != row
     assert browser.act("quit")[1]["quit"]
     assert page.wait(30)
