@@ -99,21 +99,25 @@ READ = ("model", "data", "test")
 WRITTEN = ("output", "plot", "report", "json", "answers", "predictions")
 
 
-def check_files(options, *, saves_model=False):
-    """Check in advance that all files can be written. Models need regular files."""
+def check_files(options, *, saves_model=False, read=READ, written=WRITTEN):
+    """Check in advance that all files can be written. Models need regular files.
+
+    `read` and `written` are the names of the options whose files are read or written.
+    """
     used = {}
-    for option in READ:
+    for option in read:
         path = getattr(options, option, None)
         if path is not None:
             name = "standard input" if path == STANDARD else path
             for file in [path] if path == STANDARD else map(str, files_of(path)):
                 used[_identity(file)] = f"would replace the input {name}"
-    for option in WRITTEN:
+    for option in written:
         path = getattr(options, option, None)
         if path is None or (option == "json" and path == STANDARD):
             continue
         option = f"--{option}"
-        _check_writable(path, option, regular=saves_model and option == "--output")
+        is_model = option == "--model" or (saves_model and option == "--output")
+        _check_writable(path, option, regular=is_model)
         identity = _identity(path)
         if identity is not None and identity in used:
             raise UserError(f"{option} {path} {used[identity]}; name another file")

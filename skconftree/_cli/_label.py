@@ -1,5 +1,6 @@
 """``skconftree label``: active learning with labels from a person."""
 
+import contextlib
 import csv
 import io
 import os
@@ -8,14 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from .. import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from ..active import ActiveLearner, LabelingSession, RiskBelow, WebOracle
 from ..active.session import JournalError
+from ..utils import load_metadata, save
 from ._columns import (
     COMMA,
     LABELED_AT,
@@ -35,14 +34,31 @@ from ._columns import (
     with_times,
     written_columns,
 )
-from ._common import check_number_of_classes, is_missing, typed_labels
+from ._common import (
+    check_number_of_classes,
+    is_missing,
+    typed_labels,
+    with_columns,
+    with_dates,
+)
 from ._files import STANDARD, check_files, write_text
 from ._options import TABLES
 from ._readers import as_matrix, as_numeric, header_notes, indices_of
 from ._sources import open_stream
+from ._stream import FITTED
+from ._table import TEXTS
 from ._text import Progress, UserError, say
+from ._text_model import (
+    CATEGORIES,
+    NUMBERS,
+    WORDS,
+    TextFeatures,
+    TextModel,
+    save_text_model,
+)
 
 CHUNK_ROWS = 10_000
+LABELED = "n_labels"  # marks the metadata of models that this command wrote
 TREE_STRATEGIES = {"leaf_risk", "leaf_entropy", "expected_error"}
 
 
@@ -57,11 +73,15 @@ class Pool(NamedTuple):
     nominal: list[int]  # indices of the nominal columns
     columns: list | None  # pairs of `_column_formats`; None if X is sparse
     notes: list[str]
+    features: list[str]  # columns of the model, in its order
+    readings: list  # how each of them is parsed
+    dialect: object  # of the table
+    texts: TextFeatures | None  # that computed X
 
 
 def read_pool(options):
     """Read a table whose target column may be missing or incomplete."""
-    columns, types, notes = _texts(options)
+    columns, types, notes, dialect = _texts(options)
     target = options.target
     written = written_columns(list(columns), target)
     columns = {name: texts for name, texts in columns.items() if name not in written}
@@ -114,15 +134,24 @@ def read_pool(options):
         readings.append(reading)
         feature_names.append(name)
     nominal = [j for j, reading in enumerate(readings) if reading is None]
-    formats = None
+    formats = text_features = None
     if options.text:
-        X = _text_features([columns[name] for name in options.text], tables, readings)
+        kinds = [CATEGORIES if reading is None else NUMBERS for reading in readings]
+        parts = [(WORDS, columns[name]) for name in options.text]
+        parts += zip(kinds, tables, strict=True)
+        text_features = TextFeatures.fit(parts)
+        X = text_features.transform([values for _, values in parts])
+        feature_names = [*options.text, *feature_names]
+        readings = [None] * len(options.text) + readings
     elif tables:
         X = as_matrix(tables, len(y), readings)
         formats = _column_formats(feature_names, X, readings)
     else:
         raise UserError(f"{options.data} has no features. {' '.join(notes)}")
-    return Pool(X, y, labels, target, columns, nominal, formats, notes)
+    return Pool(
+        *(X, y, labels, target, columns, nominal, formats, notes),
+        *(feature_names, readings, dialect, text_features),
+    )
 
 
 def make_estimator(options, pool):
@@ -142,13 +171,13 @@ def make_estimator(options, pool):
 
 def _texts(options):
     # Returns all columns as texts, empty for missing values, the inferred types by
-    # name, and notes.
+    # name, notes, and the dialect.
     with open_stream(options.data, None, options) as stream:
         types = dict(zip(stream.features, stream.lookahead(), strict=True))
         notes = header_notes(stream)
         stream.readings = [None] * len(stream.features)
         pieces = list(stream.pieces(CHUNK_ROWS))
-        names = stream.features
+        names, dialect = stream.features, stream.dialect
     if not pieces:
         raise UserError(f"{options.data} has no rows below its header")
     if pieces[-1].problem is not None:
@@ -158,7 +187,7 @@ def _texts(options):
         name: ["" if value is None else str(value) for value in X[:, index].tolist()]
         for index, name in enumerate(names)
     }
-    return columns, types, notes
+    return columns, types, notes, dialect
 
 
 def _labels(texts, options, n_rows):
@@ -205,26 +234,6 @@ def _column_formats(names, X, readings):
     ]
 
 
-def _text_features(texts, tables, readings):
-    # Combines TF-IDF of texts, one-hot categories and standardized numbers.
-    parts = []
-    for text in texts:
-        try:
-            parts.append(TfidfVectorizer(sublinear_tf=True).fit_transform(text))
-        except ValueError as error:
-            raise UserError(f"--text: {error}") from error
-    for values, reading in zip(tables, readings, strict=True):
-        column = values.reshape(-1, 1)
-        if reading is None:
-            encoder = OneHotEncoder(max_categories=30)
-            column = np.array([["" if text is None else text] for text in values])
-            parts.append(encoder.fit_transform(column))
-        else:
-            scaled = StandardScaler().fit_transform(column.astype(np.float64))
-            parts.append(sparse.csr_array(np.nan_to_num(scaled)))
-    return sparse.csr_matrix(sparse.hstack(parts, format="csr"))
-
-
 N_FORECAST = 20  # further labels whose benefit is estimated
 
 
@@ -236,7 +245,10 @@ def run_label(options):
         raise UserError(f"--images {options.images!r} is not a folder")
     options.answers = options.answers or _sibling_path(options.data, ".answers.jsonl")
     options.output = options.output or _sibling_path(options.data, ".labeled.csv")
-    check_files(options)
+    if options.model is None:
+        options.model = _sibling_path(options.data, ".model")
+        _check_default_model(options.model)
+    check_files(options, read=("data",), written=("output", "answers", "model"))
     with Progress() as progress:
         progress.update(f"reading {options.data}")
         pool = read_pool(options)
@@ -290,6 +302,7 @@ def run_label(options):
 
 def _finish(session, pool, options):
     """Write the table, then print the names of the files."""
+    session.close()  # learns the labels of an incomplete query
     n = session.progress().n_answers
     lines = [f"\n{n} {'label is' if n == 1 else 'labels are'} in {options.answers}."]
     if session.learner.n_labeled_:
@@ -303,12 +316,55 @@ def _finish(session, pool, options):
             progress.update("estimating the error rate and the benefit of more labels")
             estimate = session.estimate_error()
             forecast = session.forecast(N_FORECAST)
-        contents = " and predictions" if predicted is not None else ""
+        contents = ""
+        if predicted is not None:
+            contents = " and predictions"
+            _save_model(session, pool, options)
         lines.append(
             f"{options.output} has the table with labels{contents}.\n{estimate}\n"
             f"{forecast}"
         )
+        if predicted is not None:
+            lines.append(
+                f"{options.model} has the model. Predict other rows with `skconftree "
+                f"predict {options.model} DATA`."
+            )
     say("\n".join(lines))
+
+
+def _check_default_model(path):
+    # A model of another command next to the table is not replaced.
+    if not os.path.exists(path):
+        return
+    with contextlib.suppress(ValueError):
+        if LABELED in load_metadata(path):
+            return
+    raise UserError(
+        f"{path} exists, and `skconftree label` did not write it; name the file of the "
+        "model by --model"
+    )
+
+
+def _save_model(session, pool, options):
+    """Save the classifier for ``skconftree predict``."""
+    model = session.learner.estimator_
+    metadata = {
+        "kind": FITTED,
+        LABELED: session.progress().n_answers,
+        "target": options.target,
+        "--decimal": options.decimal,
+        "delimiter": pool.dialect.delimiter,
+        "features": pool.features,
+        "readings": [reading and reading.name for reading in pool.readings],
+    }
+    if pool.texts is None:
+        X, readings = pool.X, pool.readings
+        model = with_columns(model, np.array(pool.features, dtype=object))
+        model = with_dates(model, date_types(readings, with_times(X, readings)))
+        save(options.model, model, metadata)
+    else:
+        metadata[TEXTS] = options.text
+        save_text_model(options.model, TextModel(pool.texts, model), metadata)
 
 
 def _sibling_path(path, ending):

@@ -321,6 +321,8 @@ data POOL
   folder of images; the page shows them if a column has their relative paths
 --output FILE
   the table with labels and predictions; default: POOL.labeled.csv
+--model FILE
+  file of the model, for `skconftree predict`; default: POOL.model
 {NOMINAL}{READING}{FREE_DECIMAL}{DATES}{SEED}""",
     ),
     "completion": (

@@ -21,6 +21,7 @@ from ._report import leaf_rules
 from ._sources import open_stream
 from ._table import CopiedColumns, ModelColumns, model_columns
 from ._text import UserError, standard_output
+from ._text_model import TextModel
 
 GROUP_BYTES = 2**24  # of the rows of a group in a Parquet file
 
@@ -32,7 +33,7 @@ def run_predict(options, progress):
     tree = tree_of(model.tree)
     if options.explain and not isinstance(tree, ConfidenceTreeClassifier):
         raise UserError(
-            f"--explain is for a tree, but {options.model} has a {type(tree).__name__}"
+            f"--explain is for a tree, but {options.model} has a {_name_of(tree)}"
         )
     unknown = UnknownCategories(model.features, categories_of(tree))
     with contextlib.ExitStack() as stack:
@@ -56,9 +57,15 @@ def run_predict(options, progress):
     return 0
 
 
+def _name_of(model):
+    return "model of texts" if isinstance(model, TextModel) else type(model).__name__
+
+
 def _blocks(options, model, columns, copied, progress):
     """Yield the columns to write, by their names, for some rows at a time."""
-    tree = with_columns(model.tree, None)  # the columns are already in its order
+    tree = model.tree
+    if not isinstance(tree, TextModel):  # the columns are already in its order
+        tree = with_columns(tree, None)
     classes, names = tree.classes_, [] if copied is None else copied.names
     titles = [model.target or "class", "probability"]
     if options.proba:

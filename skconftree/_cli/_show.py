@@ -10,6 +10,7 @@ from ..tree import export_html, export_onnx, export_rules, export_text
 from ..utils import load
 from ._columns import DATE_READINGS
 from ._files import atomic_write, check_files, write_text
+from ._table import check_is_tree
 from ._text import UserError, printable, standard_output, warn
 
 # What writes a model as text, by the choice of --as.
@@ -30,6 +31,7 @@ def run_show(options):
     """Run ``skconftree show`` and return the exit code."""
     check_files(options)
     (model, metadata), form = load(options.model), getattr(options, "as")
+    check_is_tree(options.model, metadata)
     if options.dialect is not None and form != "sql":
         raise UserError("--dialect is for --as sql")
     if form in NUMERIC:

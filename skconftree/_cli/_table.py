@@ -44,6 +44,7 @@ from ._readers import (
 )
 from ._sources import open_selected, open_stream
 from ._text import UserError, counted
+from ._text_model import load_text_model
 
 CHUNK_ROWS = 10_000
 PROGRESS_ROWS = 100_000
@@ -151,6 +152,17 @@ def read_table(options, progress):
     )
 
 
+TEXTS = "texts"  # names of the columns of texts of a model that `label` saved
+
+
+def check_is_tree(path, metadata):
+    """Raise UserError if the metadata of a file are those of a model of texts."""
+    if TEXTS in metadata:
+        raise UserError(
+            f"{path} has a model of texts, which only `skconftree predict` can use"
+        )
+
+
 class Model(NamedTuple):
     """A saved tree, and how columns of tables are parsed for it."""
 
@@ -164,6 +176,8 @@ class Model(NamedTuple):
 def model_columns(path):
     """Load a model that `fit`, `stream` or `save_model` saved."""
     tree, metadata = load(path)
+    if TEXTS in metadata:
+        tree = load_text_model(tree, metadata["run"])
     if "readings" not in metadata:  # saved in Python
         return _model_of_frame(path, tree)
     try:

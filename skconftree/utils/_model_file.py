@@ -128,20 +128,31 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ...     load_model(path).predict(X[:3])
     array([0, 0, 0])
     """
-    return load(os.fspath(path))[0]
+    model = load(os.fspath(path))[0]
+    if model is None:
+        raise ValueError(
+            f"{path} has a model of texts that `skconftree label` saved. Predict with "
+            f"`skconftree predict {path} DATA`."
+        )
+    return model
 
 
 def save(path, model, metadata, scratch=None, compact=False):
-    """Write a model with metadata atomically; `scratch` names the temporary file."""
-    name = type(model).__name__
-    if class_of(f"{PACKAGE}.{name}") is not type(model):
+    """Write a model with metadata atomically; `scratch` names the temporary file.
+
+    The model can be None if the metadata describe it.
+    """
+    name = None if model is None else type(model).__name__
+    if model is not None and class_of(f"{PACKAGE}.{name}") is not type(model):
         raise TypeError(
             f"Only models that {PACKAGE} itself exports can be saved. Got {name}. "
             "Pass the classifier of a pipeline, a search or a learner, or use skops."
         )
     arrays = []
-    model_state = model._compact_state() if compact else model.__getstate__()
-    state = {"model": to_json(model_state, arrays)}
+    state = {}
+    if model is not None:
+        model_state = model._compact_state() if compact else model.__getstate__()
+        state = {"model": to_json(model_state, arrays)}
     state[RUN] = to_json(metadata.get(RUN), arrays)
     head = {"format": FORMAT, "version": own_version(), "model": name, **metadata}
     head.pop(RUN, None)
@@ -177,9 +188,11 @@ def load(path, check=None):
     try:
         state = json.loads(members["state"].tobytes())
         arrays = [members[f"array_{index}"] for index in range(len(members) - 3)]
-        model = class_of(f"{PACKAGE}.{metadata['model']}")()
-        model.__setstate__(from_json(state["model"], arrays))
-        check_is_fitted(model)
+        model = None
+        if metadata["model"] is not None:
+            model = class_of(f"{PACKAGE}.{metadata['model']}")()
+            model.__setstate__(from_json(state["model"], arrays))
+            check_is_fitted(model)
         run = from_json(state[RUN], arrays)
     except Exception as error:  # an invalid state can fail in many ways
         raise ValueError(f"{path} cannot be read: {error}") from error

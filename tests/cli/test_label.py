@@ -18,8 +18,12 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
 
+from skconftree import load_model
 from skconftree._cli import main
+from skconftree._cli._text import UserError
+from skconftree._cli._text_model import TextFeatures
 
 SCRIPT = Path(sys.executable).with_name("skconftree")
 SPAM = "cheap offer win money now free click prize".split()
@@ -332,6 +336,103 @@ def test_the_error_rate_is_estimated_by_random_rows(numbers, monkeypatch, capsys
     assert re.search(rf"(?s)\[1\] 7.*(Nearest|same) .*\n{re.escape(menu)}", told)
     assert re.search(r"About \d+% of the predictions are wrong \(\d+% to \d+%", told)
     assert re.search(r"judged on ([8-9]|1[0-2]) rows drawn at random, each by", told)
+
+
+def predicted_again(path, model, capsys):
+    """Predictions of the table by the saved model, and those that the session wrote."""
+    capsys.readouterr()
+    assert main(["predict", str(model), str(path), "--proba"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    written = rows_of(path.with_name(f"{path.stem}.labeled.csv"))
+    shares = [name for name in written[0] if name.startswith("probability of ")]
+    assert len(shares) == 2
+    for name in shares:
+        np.testing.assert_allclose(
+            [float(line[name]) for line in lines],
+            [float(line[name]) for line in written],
+            rtol=1e-4,
+        )
+    label = next(iter(lines[0]))
+    assert [line[label] for line in lines] == [line["predicted"] for line in written]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "leaf_risk"])
+def test_the_model_is_kept(numbers, monkeypatch, capsys, strategy):
+    argv = [numbers, "--target", "class", "--strategy", strategy, "--ignore", "kind"]
+    model = numbers.with_name("numbers.model")
+    assert label(monkeypatch, "1212q", *argv) == 0
+    told = capsys.readouterr().out
+    assert f"Predict other rows with `skconftree predict {model} DATA`." in told
+    predicted_again(numbers, model, capsys)
+    assert label(monkeypatch, "1q", *argv) == 0  # its own model is replaced
+    predicted_again(numbers, model, capsys)
+    trees = {"auto": "ConfidenceForestClassifier", "leaf_risk": "ConfidenceTree"}
+    assert trees[strategy] in repr(load_model(model))
+    other = numbers.with_name("other.model")
+    assert label(monkeypatch, "q", *argv, "--model", other) == 0
+    assert other.read_bytes() == model.read_bytes()
+    # but not another file
+    before = numbers.with_name("numbers.labeled.csv").read_bytes()
+    for content in (b"notes", b""):
+        model.write_bytes(content)
+        assert label(monkeypatch, "q", *argv) == 1
+        message = "and `skconftree label` did not write it; name the file of the model"
+        assert message in capsys.readouterr().err
+        assert model.read_bytes() == content
+    for path in (numbers, numbers.with_name("numbers.answers.jsonl")):
+        assert label(monkeypatch, "q", *argv, "--model", path) == 1
+        assert "--model" in capsys.readouterr().err
+    assert numbers.with_name("numbers.labeled.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("strategy", ["auto", "leaf_risk"])
+def test_a_model_of_texts_is_kept(pool, monkeypatch, capsys, strategy):
+    path, labels = pool
+    lines = path.read_text().splitlines()
+    sizes = [str(row % 50) if row % 9 else "" for row in range(len(labels))]
+    table = [f"{lines[0]},size"]
+    table += [f"{line},{size}" for line, size in zip(lines[1:], sizes, strict=True)]
+    path.write_text("\n".join(table))
+    argv = [path, "--labels", "ham,spam", "--text", "message", "--strategy", strategy]
+    assert label(monkeypatch, "12211212q", *argv) == 0
+    model = path.with_name("pool.model")
+    predicted_again(path, model, capsys)
+    # unknown words and categories, and other columns
+    other = path.with_name("other.csv")
+    other.write_text("size,sender,message\n7,nobody,unknown words only\n,shop,\n")
+    assert main(["predict", str(model), str(other)]) == 0
+    told = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert [line[0] in ("ham", "spam") for line in told] == [False, True, True]
+    for command in (["show", model], ["predict", model, other, "--explain"]):
+        assert main(list(map(str, command))) == 1
+        assert "has a model of texts" in capsys.readouterr().err
+    assert main(["predict", str(model), str(path.with_name("pool.answers.jsonl"))])
+    if strategy == "auto":
+        with pytest.raises(ValueError, match="has a model of texts that `skconftree"):
+            load_model(model)
+
+
+def test_columns_of_a_model_of_texts():
+    """Features are those of scikit-learn, and the same after saving."""
+    words = ["a bc bc", "de", None, "bc de fg"]
+    numbers = np.array([1.0, np.nan, 3.0, 5.0])
+    features = TextFeatures.fit(
+        [("words", words), ("categories", ["x", None, "x", "y"]), ("numbers", numbers)]
+    )
+    columns = [words, ["x", None, "x", "y"], numbers]
+    found = features.transform(columns).toarray()
+    texts = ["" if text is None else text for text in words]
+    expected = TfidfVectorizer(sublinear_tf=True).fit_transform(texts).toarray()
+    np.testing.assert_array_equal(found[:, :3], expected)
+    np.testing.assert_array_equal(found[:, 3:6].argmax(axis=1), [1, 0, 1, 2])
+    np.testing.assert_allclose(found[:, 6], [-1.224745, 0, 0, 1.224745], atol=1e-6)
+    again = TextFeatures(features.columns)
+    np.testing.assert_array_equal(again.transform(columns).toarray(), found)
+    with pytest.raises(UserError, match="--text: empty vocabulary"):
+        TextFeatures.fit([("words", ["", None])])
+    constant = TextFeatures.fit([("numbers", [2.0, 2.0]), ("numbers", [np.nan] * 2)])
+    new = constant.transform([[2.0, 3.0], [1.0, np.inf]]).toarray()
+    np.testing.assert_array_equal(new, [[0, 1], [1, 0]])
 
 
 def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):
