@@ -68,7 +68,7 @@ for run, truth in enumerate(rng.choice(900, 40, replace=False)):
         learner.fit(pool)
         for n in range(9):
             settled[name][n] += learner.estimator_.is_settled() / 40
-            learner.run(oracle, budget=1)
+            learner.run(oracle, budget=n + 1)
         answers[name] = learner.history_[:8]
 for name, share in settled.items():
     print(f"{name}: {share[3]:.0%} settled by three tests, {share[6]:.0%} by six")

@@ -12,7 +12,13 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from .. import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from ..active import ActiveLearner, LabelingSession, RiskBelow, WebOracle
+from ..active import (
+    ActiveLearner,
+    LabelingSession,
+    MostLikelySampling,
+    RiskBelow,
+    WebOracle,
+)
 from ..active.session import JournalError
 from ..utils import load_metadata, save
 from ._columns import (
@@ -266,7 +272,7 @@ def run_label(options):
         stop = RiskBelow(options.stop_risk, method="audit")
     learner = ActiveLearner(
         make_estimator(options, pool),
-        strategy=options.strategy,
+        strategy=_strategy(options, pool),
         classes=pool.labels,
         random_state=options.seed,
     )
@@ -298,6 +304,28 @@ def run_label(options):
                 session.label(show)
             _finish(session, pool, options)
     return 0
+
+
+def _strategy(options, pool):
+    # Returns the name of the strategy, or the strategy that looks for a class.
+    if options.strategy != "most_likely":
+        if options.pos_label is not None:
+            raise UserError("--pos-label needs --strategy most_likely")
+        return options.strategy
+    if options.pos_label is None:
+        if len(pool.labels) > 2:
+            raise UserError(
+                f"--strategy most_likely with {len(pool.labels)} labels needs "
+                "--pos-label, the label to look for"
+            )
+        return MostLikelySampling(pool.labels[-1])
+    label = {str(label): label for label in pool.labels}.get(options.pos_label)
+    if label is None:
+        raise UserError(
+            f"--pos-label {options.pos_label!r} is not one of the labels "
+            f"{', '.join(map(str, pool.labels))}"
+        )
+    return MostLikelySampling(label)
 
 
 def _finish(session, pool, options):

@@ -35,8 +35,8 @@ COLUMNS = (
     "and an empty field, ?, NaN or a text among numbers is a missing value"
 )
 STRATEGIES = (
-    "auto random margin entropy least_confident vote_entropy k_center diversity "
-    "density leaf_risk leaf_entropy expected_error"
+    "auto random margin entropy least_confident most_likely vote_entropy k_center "
+    "diversity density leaf_risk leaf_entropy expected_error"
 ).split()
 TABLES = (
     ".csv",
@@ -301,7 +301,8 @@ data POOL
 --ignore A,B,...
   columns that are shown but not used as features
 --budget N
-  total number of labels, including earlier sessions; default: 50
+  maximum number of answers, including earlier sessions and second opinions, but not
+  labels of the table; default: 50
 --stop-risk SHARE
   stop earlier, when the upper confidence limit of the share of wrong predictions is
   at most this, such as 0.05; to estimate it, one query in five is drawn at random
@@ -309,8 +310,10 @@ data POOL
   share of the queries that are drawn at random, such as 0.2, so that the error rate of
   the predictions can be estimated; default: that of earlier sessions, or 0
 --strategy
-  query strategy; leaf_risk, leaf_entropy and expected_error use a single tree;
-  default: auto
+  query strategy; most_likely looks for rows of a rare class; leaf_risk, leaf_entropy
+  and expected_error use a single tree; default: auto
+--pos-label LABEL
+  the class that --strategy most_likely looks for; default: the second of two labels
 --answers FILE
   file of the answers; default: POOL.answers.jsonl
 --annotator NAME

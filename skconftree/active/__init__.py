@@ -23,7 +23,7 @@ from .pool._learner import ActiveLearner, query_once
 from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
 from .pool._simulate import simulate
 from .pool._stopping import LabelBudget, RiskBelow, StableModel
-from .pool._strategies import DensitySampling
+from .pool._strategies import DensitySampling, MostLikelySampling
 from .pool._weighted import WeightedSampling
 from .session._session import LabelingSession
 from .session._web import WebOracle
@@ -54,6 +54,7 @@ __all__ = [
     "LearningToSampleClassifier",
     "LeastConfidentSampling",
     "MarginSampling",
+    "MostLikelySampling",
     "NoisyOracle",
     "QueryScoreSampling",
     "RandomSampling",

@@ -24,6 +24,7 @@ from .pool._strategies import (
     DensitySampling,
     DiversitySampling,
     KCenterSampling,
+    MostLikelySampling,
     VoteEntropySampling,
 )
 
@@ -33,6 +34,7 @@ STRATEGIES = {
     "least_confident": LeastConfidentSampling,
     "margin": MarginSampling,
     "entropy": EntropySampling,
+    "most_likely": MostLikelySampling,
     "density": DensitySampling,
     "diversity": DiversitySampling,
     "k_center": KCenterSampling,

@@ -435,6 +435,24 @@ def test_columns_of_a_model_of_texts():
     np.testing.assert_array_equal(new, [[0, 1], [1, 0]])
 
 
+def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
+    argv = [numbers, "--target", "class", "--strategy", "most_likely"]
+    journal = numbers.with_name("numbers.answers.jsonl")
+    for pos_label, given in ((), 9), (("--pos-label", "7"), 7):
+        assert label(monkeypatch, "12q", *argv, *pos_label) == 0
+        head = json.loads(journal.read_text().splitlines()[0])
+        assert head["learner"]["with"]["strategy"]["with"] == {"pos_label": given}
+        journal.unlink()
+    for wrong, message in (
+        ([*argv, "--pos-label", "8"], "--pos-label '8' is not one of the labels 7, 9"),
+        ([*argv, "--labels", "7,9,11"], "with 3 labels needs --pos-label"),
+        ([*argv[:3], "--pos-label", "7"], "--pos-label needs --strategy most_likely"),
+    ):
+        assert label(monkeypatch, "q", *wrong) == 1
+        assert message in capsys.readouterr().err
+        assert not journal.exists()
+
+
 def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--strategy", "leaf_risk"]
     argv += ["--show", "size", "--output", numbers.with_name("out.csv")]

@@ -115,7 +115,8 @@ class PoolSubject(Subject):
         budget = draw.whole(1, min(6, len(left)))
 
         def part(one, n):
-            one.run(ArrayOracle(self.y), budget=n)
+            answered = sum(answer.label is not None for answer in one.history_)
+            one.run(ArrayOracle(self.y), budget=answered + n)
 
         def spoil(draw):
             return "bad budget", lambda one: one.run(ArrayOracle(self.y), budget=0)

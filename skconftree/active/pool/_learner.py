@@ -373,10 +373,10 @@ class ActiveLearner(
         `prefit` is True.
     strategy : str, SamplingStrategy or callable, default="auto"
         Query strategy: one of ``"auto"``, ``"random"``, ``"least_confident"``,
-        ``"margin"``, ``"entropy"``, ``"density"``, ``"diversity"``, ``"k_center"``,
-        ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``, ``"leaf_entropy"``,
-        ``"lts"``, ``"ec2"``, ``"gbs"``, a strategy object, or a function of the fitted
-        classifier and rows that returns scores.
+        ``"margin"``, ``"entropy"``, ``"most_likely"``, ``"density"``, ``"diversity"``,
+        ``"k_center"``, ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``,
+        ``"leaf_entropy"``, ``"lts"``, ``"ec2"``, ``"gbs"``, a strategy object, or a
+        function of the fitted classifier and rows that returns scores.
         Until there are labels of two classes, representative rows of the pool are
         queried by all strategies except ``"random"``.
     batch_size : int, default=1

@@ -1,6 +1,7 @@
 """Oracles: callables that return the labels of rows of a pool.
 
-An active learner calls them: ``learner.run(oracle, budget)`` queries `budget` labels.
+An active learner calls them: ``learner.run(oracle, budget)`` queries labels until there
+are `budget` answers.
 """
 
 from __future__ import annotations

@@ -250,14 +250,15 @@ class QueryMixin:
             interrupted, the labels so far are kept. A person can end the run in a
             :class:`ConsoleOracle`.
         budget : int, default=None
-            Maximum number of labels to query. None: no limit.
+            Maximum number of answers, including those of earlier calls of `run` and
+            `teach`, but neither initial labels nor skipped rows. None: no limit.
         stop : stopping rule or list of them, default=None
             Evaluated before each query; one of them suffices.
         save : path, default=None
             File to which each label is written before the next query. Labels that are
-            already in the file are learned first and count for the budget, so that an
-            interrupted script can be restarted. Rows are then queried one by one.
-            :class:`LabelingSession` offers more options.
+            already in the file are learned first, and count for the budget as any other
+            answer, so that an interrupted script can be restarted. Rows are then
+            queried one by one. :class:`LabelingSession` offers more options.
         random_share : float, default=0.0
             Share of the queries, in [0, 1], whose rows are drawn at random once there
             are labels of two classes. Larger values narrow the limits of
@@ -284,12 +285,15 @@ class QueryMixin:
             self._run_saved(oracle, budget, rules, save, random_share)
             return self
         n_unlabeled = int((self._codes < 0).sum())
-        if budget is not None and budget > n_unlabeled:
+        n_answers = len(self._order) - len(self._start.rows)
+        if budget is not None and budget > n_answers + n_unlabeled:
             warn(
-                f"budget={budget} exceeds the number of unlabeled rows, {n_unlabeled}. "
-                "The run ends when all of them are labeled."
+                f"budget={budget} exceeds the number of rows without an initial label, "
+                f"{n_answers + n_unlabeled}. The run ends when all of them are labeled."
             )
-        left = n_unlabeled if budget is None else min(int(budget), n_unlabeled)
+        left = n_unlabeled
+        if budget is not None:
+            left = min(int(budget) - n_answers, n_unlabeled)
         queried = np.zeros(self._pool.n_rows, dtype=bool)
         while left > 0 and not (rules and self._reached(rules)):
             k = min(self.batch_size, left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -171,6 +171,54 @@ class VoteEntropySampling(SamplingStrategy):
 
     def score(self, context: QueryContext) -> Floats:
         return entropy(context.votes)
+
+
+class MostLikelySampling(SamplingStrategy):
+    """Certainty sampling: queries rows that are most probably of a rare class.
+
+    Use it to find as many rows of a rare class as possible, such as relevant documents,
+    rather than to train an accurate classifier. The score is the probability of the
+    class. While the class has no labels, rows with uncertain predictions are queried.
+    The selected rows do not represent the pool: `random_share` of
+    :meth:`ActiveLearner.run` adds random rows, by which the error rate is estimated.
+
+    Parameters
+    ----------
+    pos_label : str, number or bool, default=None
+        The class to find. None: the last class in sorted order, which is the second of
+        two classes, as in scikit-learn's metrics.
+
+    References
+    ----------
+    .. [1] G. V. Cormack, M. R. Grossman (2014), "Evaluation of machine-learning
+       protocols for technology-assisted review in electronic discovery", SIGIR.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skconftree.active import ActiveLearner, ArrayOracle, MostLikelySampling
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> strategy = MostLikelySampling(pos_label=0)        # malignant
+    >>> learner = ActiveLearner(GaussianNB(), strategy=strategy, random_state=0)
+    >>> learner = learner.fit(X).run(ArrayOracle(y), budget=50)
+    >>> bool((learner.y_ == 0).sum() > 40)
+    True
+    """
+
+    _parameter_constraints = {"pos_label": [Real, str, "boolean", None]}
+
+    needs = ("predict_proba",)
+
+    def __init__(self, pos_label: str | float | bool | None = None) -> None:
+        self.pos_label = pos_label
+
+    def score(self, context: QueryContext) -> Floats:
+        pos_label = context.classes[-1] if self.pos_label is None else self.pos_label
+        (positive,) = np.nonzero(context.estimator.classes_ == pos_label)
+        if len(positive):
+            return context.proba[:, positive[0]]
+        return 1.0 - context.proba.max(axis=1)
 
 
 MAX_CLUSTERED_ROWS = 20000  # maximum number of rows that are clustered

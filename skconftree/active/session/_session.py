@@ -72,7 +72,8 @@ class LabelingSession:
         Initial labels, None for unlabeled rows. They are stored in the journal and need
         not be passed again.
     budget : int, default=None
-        Number of labels to query, including those in the journal. None: no limit.
+        Maximum number of answers, including those in the journal and second opinions,
+        but neither initial labels nor skipped rows. None: no limit.
     stop : stopping rule or list of them, default=None
         When to stop querying labels.
     annotator : str, default=None
@@ -230,7 +231,8 @@ class LabelingSession:
             include functions, or estimators that are neither from scikit-learn nor from
             this package.
         budget : int, default=None
-            Number of labels to query. None: the initial budget.
+            Maximum number of answers, including those in the journal. None: the initial
+            budget.
         annotator : str, default=None
             Name of the person who labels.
         repeat, random_share : float, default=None

@@ -140,7 +140,7 @@ def test_invalid_queries():
 
 def test_a_budget_above_the_pool_is_said_and_ends():
     one = learner(strategy="random", batch_size=20).fit(X[::5])
-    with pytest.warns(UserWarning, match="exceeds the number of unlabeled rows, 30"):
+    with pytest.warns(UserWarning, match="without an initial label, 30"):
         one.run(ArrayOracle(Y[::5]), budget=100)
     assert one.n_labeled_ == 30
 

@@ -61,7 +61,8 @@ def test_an_annotator_who_stops_keeps_the_labels(says, end, batch_size):
     says("q")
     assert one.run(ConsoleOracle(["yes", "no"])).n_labeled_ == 7
     says(*answers)
-    assert one.run(ConsoleOracle(["yes", "no"]), budget=5).n_labeled_ == 12
+    assert one.run(ConsoleOracle(["yes", "no"]), budget=7).n_labeled_ == 7
+    assert one.run(ConsoleOracle(["yes", "no"]), budget=12).n_labeled_ == 12
 
 
 def test_an_interrupt_is_passed_on(says):

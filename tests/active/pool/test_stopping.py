@@ -42,7 +42,24 @@ def limit_of(rule, learner):
 def test_budget_and_several_rules():
     one = learner().fit(X).run(ArrayOracle(Y), stop=[LabelBudget(12), LabelBudget(30)])
     assert one.n_labeled_ == 12
+    assert one.run(ArrayOracle(Y), budget=17).n_labeled_ == 17
     assert one.run(ArrayOracle(Y), budget=5).n_labeled_ == 17
+
+
+def test_the_budget_counts_all_answers_but_no_initial_labels(tmp_path):
+    initial = [*Y[:9], *[None] * 791]
+    one = learner(strategy="random").fit(X, initial).teach([20, 21, 22], [0, None, 1])
+    one.run(ArrayOracle(Y), budget=10)
+    assert one.n_labeled_ == 9 + 10
+    # as with a file
+    two = learner(strategy="random").fit(X, initial).teach([20, 21, 22], [0, None, 1])
+    for _ in range(2):
+        two.run(ArrayOracle(Y), budget=10, save=tmp_path / "answers.jsonl")
+        assert two.history_ == one.history_
+    one.run(ArrayOracle(Y), budget=10)
+    assert one.n_labeled_ == 9 + 10
+    with pytest.warns(UserWarning, match="budget=792 exceeds .* initial label, 791"):
+        one.run(ArrayOracle(Y), budget=792, stop=LabelBudget(5))
 
 
 def test_the_limit_of_leaves_is_the_sum_of_their_risks():

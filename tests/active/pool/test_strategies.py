@@ -24,6 +24,7 @@ from skconftree.active import (
     LeafRiskSampling,
     LTSSampling,
     MarginSampling,
+    MostLikelySampling,
     WeightedSampling,
 )
 from skconftree.active.pool import (
@@ -51,6 +52,47 @@ def context_of(estimator, strategy="random", X=X, y=Y, known=KNOWN):
 def scores_of(estimator, strategy, **more):
     one, context = context_of(estimator, strategy, **more)
     return one._strategy.score(context), one.estimator_.predict_proba(X[~KNOWN])
+
+
+@pytest.mark.parametrize("estimator", [GaussianNB(), RandomForestClassifier(9)])
+def test_the_most_likely_rows_of_a_class(estimator):
+    score, proba = scores_of(estimator, "most_likely")
+    if isinstance(estimator, GaussianNB):
+        np.testing.assert_array_equal(score, proba[:, 2])  # the last class
+        score, proba = scores_of(estimator, MostLikelySampling(0))
+        np.testing.assert_array_equal(score, proba[:, 0])
+    names = np.array(["rare", "other", "x"])[Y]
+    one, _ = context_of(estimator, MostLikelySampling("rare"), y=names)
+    selected, scores = one.query(5, return_scores=True)
+    assert (names[selected] == "rare").all()
+    largest = np.sort(one.predict_proba(X[~KNOWN])[:, 1])[::-1][:5]
+    np.testing.assert_allclose(scores, largest)
+
+
+def test_a_class_without_labels_is_looked_for_among_uncertain_rows():
+    known = KNOWN & (Y < 2)
+    one = ActiveLearner(
+        GaussianNB(), strategy=MostLikelySampling(2), classes=[0, 1, 2], random_state=0
+    )
+    one.fit(X, np.where(known, Y, None))
+    score = one._strategy.score(one._context(one._strategy.needs))
+    proba = GaussianNB().fit(X[known], Y[known]).predict_proba(X[~known])
+    np.testing.assert_allclose(score, 1.0 - proba.max(axis=1))
+
+
+def test_a_rare_class_is_found():
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(600, 3))
+    rare = (pool[:, 0] > 1.5).astype(int)
+    found = {}
+    for strategy in ("random", "margin", "most_likely"):
+        one = ActiveLearner(GaussianNB(), strategy=strategy, random_state=0)
+        one.fit(pool, [*rare[:40], *[None] * 560])
+        found[strategy] = rare[:40].sum()
+        one.run(lambda _, rows: rare[rows], budget=40)
+        found[strategy] = int((one.y_ == 1).sum()) - found[strategy]
+    assert rare[:40].sum() > 0
+    assert found["most_likely"] > max(found["margin"], 3 * found["random"])
 
 
 def test_uncertainties():
