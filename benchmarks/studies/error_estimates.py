@@ -50,16 +50,15 @@ POOLS = {
 }
 
 
-def limits(risk, seed):
-    """Limits of one session at its looks: of windows, and of one window."""
-    wrong = np.random.default_rng(seed).random(N_AUDITED) < risk
-    audits = [(int(error), 1) for error in wrong]
-    looks = range(EVERY, N_AUDITED + 1, EVERY)
-    total = np.cumsum(wrong)
-    counts = np.array([[total[n - 1], n - total[n - 1]] for n in looks])
-    return (
-        np.array([audit_limit(audits[:n], 0.05) for n in looks]),
-        confidence_sequence(counts)[:, 0, 1],
+def limits(risk, looks, n_sessions):
+    """Limits of sessions at their looks: of windows, and of one window."""
+    wrong = np.random.default_rng(0).random((n_sessions, N_AUDITED)) < risk
+    audits = np.stack([wrong, np.ones(wrong.shape)], axis=-1)
+    total = np.cumsum(wrong, axis=1)[:, looks - 1]
+    counts = np.stack([total, looks - total], axis=-1)
+    of_windows = [audit_limit(audits[:, :n], 0.05) for n in looks]
+    return np.stack(
+        [np.transpose(of_windows), confidence_sequence(counts)[..., 0, 1]], axis=1
     )
 
 
@@ -73,7 +72,7 @@ def limit_rows(n_sessions):
     """Rows of the table of limits."""
     looks = np.arange(EVERY, N_AUDITED + 1, EVERY)
     for name, risk in RISKS.items():
-        found = np.array([limits(risk, seed) for seed in range(n_sessions)])
+        found = limits(risk, looks, n_sessions)
         wrong = (found < risk[looks - 1]).any(axis=2)  # session, kind
         below = found <= 2.0 * risk[-1]
         until = np.where(below.any(axis=2), looks[below.argmax(axis=2)], np.inf)

@@ -27,33 +27,35 @@ FIRST_START = 16  # of the windows of an audit, in audited rows; then doubled
 def audit_limit(audits, delta, n_more=0):
     """Upper confidence limit of the present error rate by audits, at any time.
 
-    `audits` has the number of wrong predictions and of rows of each audit, in order.
-    The limit is the smallest of those of windows that end with the last audit. Where
-    they begin does not depend on their outcomes, so each window has a confidence
+    `audits`, of shape (..., n_audits, 2), has the number of wrong predictions and of
+    rows of each audit, in order; leading dimensions are simulations with equal numbers
+    of rows. The limit is the smallest of those of windows that end with the last audit.
+    Where they begin does not depend on their outcomes, so each window has a confidence
     sequence. With `n_more`, the limit that is expected after as many further rows, if
     the share of errors stays that of the window.
     """
-    sizes = np.array([n for _, n in audits], dtype=np.float64)
-    wrong = np.array([n_wrong for n_wrong, _ in audits], dtype=np.float64)
+    audits = np.asarray(audits, dtype=np.float64)
+    audits = audits if audits.size else np.zeros((1, 2))
+    sizes = audits.reshape(-1, *audits.shape[-2:])[0, :, 1]
     n_before = np.cumsum(sizes) - sizes
     starts, start = [0], FIRST_START
     while start < sizes.sum():
         starts.append(int(np.searchsorted(n_before, start)))
         start *= 2
-    n = np.array([sizes[first:].sum() for first in starts])
-    n_wrong = np.array([wrong[first:].sum() for first in starts])
+    sums = np.stack([audits[..., first:, :].sum(axis=-2) for first in starts], axis=-2)
+    n_wrong, n = sums[..., 0], sums[..., 1]
     number = 1.0 + np.arange(len(starts))
     deltas = delta / (number * (number + 1.0))
 
     def limits(scale):
-        counts = scale[:, None] * np.column_stack([n_wrong, n - n_wrong])
-        return confidence_sequence(counts, deltas)[:, 0, 1]
+        counts = np.stack([scale * n_wrong, scale * (n - n_wrong)], axis=-1)
+        return confidence_sequence(counts, deltas)[..., 0, 1]
 
-    limit_now = limits(np.ones(len(n)))
+    now = limits(1.0)
     if not n_more:
-        return float(limit_now.min())
-    best = [limit_now.argmin()]
-    return float(limits((n + n_more) / np.maximum(n, 1.0))[best].min())
+        return now.min(axis=-1)
+    later = limits((n + n_more) / np.maximum(n, 1.0))
+    return np.take_along_axis(later, now.argmin(axis=-1)[..., None], axis=-1)[..., 0]
 
 
 class LabelBudget(StoppingRule):
@@ -171,7 +173,7 @@ class RiskBelow(StoppingRule):
             Upper limit; 1.0 before there are labels of two classes.
         """
         if self.method == "audit":
-            return audit_limit(context.audits, self.delta)
+            return float(audit_limit(context.audits, self.delta))
         if context.n_classes < 2 or context.estimator is None:
             return 1.0
         leaves, labeled = context.pool_leaves, context.labeled
