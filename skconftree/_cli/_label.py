@@ -284,6 +284,7 @@ def run_label(options):
                 pool.X,
                 pool.y,
                 budget=options.budget,
+                repeat=options.repeat,
                 random_share=options.random_share,
                 stop=stop,
                 annotator=options.annotator,

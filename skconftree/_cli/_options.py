@@ -291,7 +291,8 @@ data DATA
 data POOL
   {TABLE}
 --labels A,B,...
-  labels to choose from; default: those in the target column
+  labels to choose from; default: those in the target column; a later session can have
+  more
 --target COLUMN
   column with the labels that are known; it may be missing; default: label
 --text A,B,...
@@ -309,6 +310,9 @@ data POOL
 --random-share SHARE
   share of the queries that are drawn at random, such as 0.2, so that the error rate of
   the predictions can be estimated; default: that of earlier sessions, or 0
+--repeat SHARE
+  share of the queries that ask for a second opinion on a labeled row whose label the
+  model doubts, preferably of another annotator; default: that of earlier sessions, or 0
 --strategy
   query strategy; most_likely looks for rows of a rare class; leaf_risk, leaf_entropy
   and expected_error use a single tree; default: auto
@@ -421,6 +425,7 @@ KEYWORDS = {
     "--checkpoint-every": {"type": at_least(1), "default": 100_000},
     "--stop-risk": {"type": share},
     "--random-share": {"type": share_or_zero},
+    "--repeat": {"type": share_or_zero},
     "--strategy": {"choices": STRATEGIES, "default": "auto"},
     "--as": {"choices": FORMS, "default": "text"},
     "--dialect": {"choices": DIALECTS},

@@ -2,8 +2,8 @@
 
 A journal is a file of JSON lines. The first line, the head, identifies the pool and the
 settings. Each further line is a label, a skipped row, the withdrawal of a label, or a
-change of the settings. An audit draws rows at random to estimate the error rate of the
-classifier.
+change: more classes (`classes`), more rows (`pool`), or other shares (`settings`). An
+audit draws rows at random to estimate the error rate of the classifier.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from .._compat import _safe_indexing
 from ..tables._row_hashes import hash_dense, hash_sparse
-from ..utils._codec import is_count, is_newer, versions_and_remedy
+from ..utils._codec import from_json, is_count, is_newer, versions_and_remedy
 from ..utils._files import sync_folder
 from ._labels import n_rows_of
 
@@ -107,6 +107,28 @@ class Journal:
         # otherwise a crash could lose the directory entry of the file
         sync_folder(os.path.dirname(os.path.abspath(self.path)))
         (self.head,), self.lines = self.lines, []
+
+    def present_head(self):
+        """Return the head after the changes that later lines have.
+
+        `classes` are the labels to choose from, or None if any label is allowed.
+        """
+        try:
+            classes = plain_classes(self.head["learner"]["with"]["classes"])
+        except (KeyError, TypeError) as error:
+            raise JournalError(f"{self.path} is corrupt in line 1: {error!r}") from None
+        head = {"random_share": 0.0, **self.head, "classes": classes}
+        for number, line in enumerate(self.lines, 2):
+            if CHANGES.isdisjoint(line):
+                continue
+            problem = field_problem(line)
+            if problem is not None:
+                raise ValueError(
+                    f"Line {number} of the journal is not valid: {problem}"
+                )
+            head |= line.get("settings", {}) | line.get("pool", {})
+            head["classes"] = line.get("classes", head["classes"])
+        return head
 
     def _read(self):
         # Records of the file and their size in bytes; an incomplete line is truncated.
@@ -258,6 +280,14 @@ FIELDS = {
     "again": (lambda value: type(value) is bool, "true or false"),
     "skip": (lambda value: value is True, "true"),
     "undo": (is_count, "the number of a line"),
+    "classes": (
+        lambda value: isinstance(value, list) and all(map(is_label, value)),
+        "a list of labels",
+    ),
+    "pool": (
+        lambda value: isinstance(value, dict) and {"X", "start"} <= value.keys(),
+        "a fingerprint X and initial labels, start",
+    ),
     "settings": (
         lambda value: (
             isinstance(value, dict)
@@ -267,6 +297,29 @@ FIELDS = {
         "shares of the queries by name, from 0 to 1",
     ),
 }
+
+
+CHANGES = {"classes", "pool", "settings"}  # fields of lines that concern no row
+
+
+def field_problem(line):
+    """Describe the first invalid field of a line; None if all are valid."""
+    for name, (is_valid, requirement) in FIELDS.items():
+        if name in line and not is_valid(line[name]):
+            return f"{name} must be {requirement}. Got {line[name]!r}."
+    return None
+
+
+def plain_classes(classes):
+    """Return classes, or those of a journal, as a list; None if there are none."""
+    if isinstance(classes, dict):  # an array or a tuple in a journal
+        classes = from_json(classes)
+    if classes is None:
+        return None
+    labels = classes.tolist() if isinstance(classes, np.ndarray) else classes
+    return [
+        label.item() if isinstance(label, np.generic) else label for label in labels
+    ]
 
 
 class Entry(NamedTuple):
@@ -299,7 +352,6 @@ class Ledger:
         self._n_rows = n_rows  # of the pool; None: unknown
         self._start = frozenset(start)  # rows with an initial label
         self.entries = []
-        self.settings = {}  # those that were changed
         self.n_lines = 1  # of the file, including the head
         for line in lines:
             self.add(line)
@@ -310,9 +362,9 @@ class Ledger:
         The entry is None if the line does not concern a row.
         """
         self.n_lines += 1
-        for name, (is_valid, requirement) in FIELDS.items():
-            if name in line and not is_valid(line[name]):
-                raise self._error(f"{name} must be {requirement}. Got {line[name]!r}.")
+        problem = field_problem(line)
+        if problem is not None:
+            raise self._error(problem)
         if "undo" in line:
             if not self.entries or self.entries[-1].line != line["undo"]:
                 raise self._error(
@@ -320,8 +372,7 @@ class Ledger:
                     "before it."
                 )
             return self.entries.pop()
-        if "settings" in line:
-            self.settings |= line["settings"]
+        if not CHANGES.isdisjoint(line):
             return None
         row = line.get("row")
         if row is None or (self._n_rows is not None and row >= self._n_rows):

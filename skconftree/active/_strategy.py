@@ -333,6 +333,19 @@ def choices(labels, commands=()):
     return [str(label).strip() for label in labels], by_label
 
 
+def typed_like(text, labels):
+    """Return a label that was typed, as a number if all labels are numbers."""
+    kinds = {type(label) for label in labels}
+    if not text:
+        raise ValueError("The label is empty.")
+    if kinds <= {int, float} and kinds:
+        try:
+            return int(text) if kinds == {int} else float(text)
+        except ValueError:
+            raise ValueError(f"The labels are numbers. Got {text!r}.") from None
+    return text
+
+
 def menu_entries(keys, labels):
     """Menu entry of each label: its key, and the label if it differs."""
     for key, label in zip(keys, labels, strict=True):

@@ -435,6 +435,27 @@ def test_columns_of_a_model_of_texts():
     np.testing.assert_array_equal(new, [[0, 1], [1, 0]])
 
 
+def test_more_labels_and_rows_and_second_opinions_later(numbers, monkeypatch, capsys):
+    table = numbers.read_text()
+    argv = [numbers, "--target", "class", "--annotator"]
+    assert label(monkeypatch, "1212q", *argv, "anna") == 0
+    numbers.write_text(table + "\n3.5,77,red,8\n5.5,78,blue,\n")
+    capsys.readouterr()
+    assert label(monkeypatch, "3q", *argv, "anna", "--labels", "7,9,8") == 0
+    assert "[1] 7  [2] 9  [3] 8" in capsys.readouterr().out
+    assert label(monkeypatch, "1" * 9, *argv, "bert", "--repeat", ".9") == 0
+    assert "already labeled: second opinion" in capsys.readouterr().out
+    written = rows_of(numbers.with_name("numbers.labeled.csv"))
+    assert len(written) == 62
+    assert "probability of 8" in written[0]
+    lines = numbers.with_name("numbers.answers.jsonl").read_text().splitlines()[1:]
+    changes = [json.loads(line) for line in lines if '"row"' not in line]
+    assert [next(iter(change)) for change in changes] == ["pool", "classes", "settings"]
+    numbers.write_text(table)
+    assert label(monkeypatch, "q", *argv, "anna", "--labels", "7,9,8") == 1
+    assert "it has 60 rows, expected 62" in capsys.readouterr().err
+
+
 def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--strategy", "most_likely"]
     journal = numbers.with_name("numbers.answers.jsonl")

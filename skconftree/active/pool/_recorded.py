@@ -18,6 +18,8 @@ from .._journal import (
     Ledger,
     difference,
     fingerprint,
+    is_label,
+    plain_classes,
     same_label,
 )
 from .._labels import take
@@ -103,6 +105,14 @@ class LearnerView:
         """Label as a journal stores it, None if missing; an error if it is invalid."""
         return self._learner._plain_label(label)
 
+    def set_classes(self, classes):
+        """Set the labels to choose from, if they differ from the present ones."""
+        known = self._learner.classes
+        if classes is not None and _as_set(classes) != _as_set(
+            np.array(known).tolist()
+        ):
+            self._learner._set_classes(classes)
+
     def learn(self, rows, labels, n_wrong):
         """Learn labels (None: skipped); `n_wrong` of them were mispredicted."""
         self._learner._learn_answers(rows, labels, n_wrong)
@@ -138,24 +148,38 @@ class QueriedRow(NamedTuple):
     again: bool
 
 
-def start_labels(head):
+def start_labels(head, n_rows):
     """Initial labels of a pool, None for unlabeled rows; None if there are none."""
     start = head["start"]
     if not start["rows"]:
         return None
-    y = np.full(head["X"]["n_rows"], None)
+    y = np.full(n_rows, None)
     for row, label in zip(start["rows"], start["labels"], strict=True):
         y[row] = label
     return y
 
 
-def check_pool(head, pool, path):
-    """Raise JournalError if a fingerprint differs from that of the journal's pool."""
-    other = difference(pool, head["X"])
+def with_later_classes(learner, journal):
+    """Set `classes` of a learner to those of the journal if it had the first ones."""
+    first = plain_classes(journal.head["learner"]["with"]["classes"])
+    passed = plain_classes(learner.classes)
+    if first is not None and passed is not None and _as_set(first) == _as_set(passed):
+        learner.classes = journal.present_head()["classes"]
+
+
+def check_pool(head, pool, n_rows, path):
+    """Raise JournalError unless the pool is that of the journal, or begins with it.
+
+    `pool` is a function that returns the fingerprint of the first rows.
+    """
+    n_known = head["X"]["n_rows"]
+    other = difference(pool(min(n_rows, n_known)), head["X"])
     if other is not None:
+        which = f"of its first {n_known} rows, " if n_rows > n_known else ""
         raise JournalError(
-            f"X is not the pool of {path}: {other}. Labels are stored by row number. "
-            "Pass the original rows in their original order, or another file."
+            f"X is not the pool of {path}: {which}{other}. Labels are stored by row "
+            "number. Pass the original rows in their original order, if need be with "
+            "more rows after them, or another file."
         )
 
 
@@ -172,8 +196,8 @@ class RecordedLearner:
 
     `rules` and `random_share` determine the share of audits; a share `repeat` of the
     queries requests a second opinion. Both shares can be changed when the journal is
-    opened again, None: those of the journal. `pool` is the fingerprint of the pool,
-    None: that of its rows; `budget` is stored in the journal.
+    opened again, None: those of the journal. `pool` is a function that returns the
+    fingerprint of the first rows of the pool; `budget` is stored in the journal.
     """
 
     def __init__(
@@ -199,11 +223,12 @@ class RecordedLearner:
             "resolve_by": resolve_by,
         }
         shares = {"repeat": repeat, "random_share": random_share}
+        pool = pool or (lambda n: fingerprint(take(self.view.X, np.arange(n))))
         start = self.view.start
         head = {
             "version": own_version(),
             "at": now(),
-            "X": fingerprint(self.view.X) if pool is None else pool,
+            "X": pool(self.view.n_rows),
             "learner": self.view.description,
             "seed": self.view.seed,
             "start": {"rows": start.rows.tolist(), "labels": start.labels.tolist()},
@@ -216,8 +241,11 @@ class RecordedLearner:
         try:
             if self.journal.head is None:
                 self.journal.begin(head)
-            self._check(head, settings)
-            self._set_shares(shares, largest_share(rules))
+            known = self._check(head, settings, pool)
+            self._write_changes(known, head, shares)
+            known = self.journal.present_head()
+            self.repeat = known["repeat"]
+            self.share = max(known["random_share"], largest_share(rules))
             if self.view.answers:
                 self._write_previous(self.view.answers)
             self._update()
@@ -231,10 +259,12 @@ class RecordedLearner:
     def __exit__(self, *error):
         self.journal.close()
 
-    def _check(self, head, settings):
-        path, known = self.journal.path, self.journal.head
+    def _check(self, head, settings, pool):
+        # Raise an error unless the journal can be continued; returns its present head.
+        path = self.journal.path
         try:
-            check_pool(known, head["X"], path)
+            known = self.journal.present_head()
+            check_pool(known, pool, self.view.n_rows, path)
             with written_by(known["version"]):  # names the version in errors
                 learner = with_default_parameters(known["learner"])
                 stop = with_default_parameters(known["stop"])
@@ -249,6 +279,8 @@ class RecordedLearner:
         except (KeyError, TypeError) as error:
             raise JournalError(f"{path} is corrupt in line 1: {error!r}") from None
         passed = {**head["learner"]["with"], **settings}
+        if self._new_classes(known, head) is not None:
+            del passed["classes"]
         seeded = passed["random_state"] is not None
         for name, value in passed.items():
             if value != names.get(name) and (name != "random_state" or seeded):
@@ -256,24 +288,67 @@ class RecordedLearner:
                     f"{path} was started with {name}={_brief(names.get(name))}. Got "
                     f"{_brief(value)}. Pass the same value, or another file."
                 )
-        if start != head["start"]:
+        n_known = known["X"]["n_rows"]
+        if start != _start_of_rows(head["start"], 0, n_known):
             raise JournalError(
                 f"{path} was started with {len(start['rows'])} initial labels. Got "
                 f"{len(head['start']['rows'])}, or other labels. Pass the same labels, "
                 "or another file."
             )
+        return known
 
-    def _set_shares(self, shares, share_of_rules):
-        # Shares of the journal, or those that were passed, which are then written.
-        known = {name: self.journal.head.get(name, 0.0) for name in shares}
-        known |= self._read_ledger().settings
+    def _new_classes(self, known, head):
+        # Classes of the journal, or more that were passed; None if others were passed.
+        first = plain_classes(self.journal.head["learner"]["with"]["classes"])
+        passed = plain_classes(head["learner"]["with"]["classes"])
+        if passed is None or first is None:
+            return None
+        if _as_set(passed) == _as_set(first):
+            return known["classes"]
+        return passed if _as_set(passed) >= _as_set(known["classes"]) else None
+
+    def _write_changes(self, known, head, shares):
+        # Write more rows, more classes and other shares than those of the journal.
+        n_known, n_rows = known["X"]["n_rows"], self.view.n_rows
+        if n_rows > n_known:
+            start = _start_of_rows(head["start"], n_known, n_rows)
+            rows = known["start"]["rows"] + start["rows"]
+            labels = known["start"]["labels"] + start["labels"]
+            start = {"rows": rows, "labels": labels}
+            self._write({"pool": {"X": head["X"], "start": start}}, None)
+        classes = self._new_classes(known, head)
+        if classes is not None and _as_set(classes) != _as_set(known["classes"]):
+            self._write({"classes": classes}, None)
         passed = {name: share for name, share in shares.items() if share is not None}
         changed = {name: passed[name] for name in passed if passed[name] != known[name]}
         if changed:
             self._write({"settings": changed}, None)
-        known |= changed
-        self.repeat = known["repeat"]
-        self.share = max(known["random_share"], share_of_rules)
+
+    def add_class(self, label, by=None):
+        """Add a label to those to choose from, and write it to the journal."""
+        self._update()
+        classes = self._classes()
+        if classes is None:
+            raise ValueError(
+                "Any label can be given, because the learner has no classes."
+            )
+        label = label.item() if isinstance(label, np.generic) else label
+        if not is_label(label):
+            raise ValueError(
+                f"label must be a string, a boolean or a finite number. Got {label!r}."
+            )
+        if type(label) not in {type(other) for other in classes}:
+            raise ValueError(
+                f"label must be of the type of the other labels, {classes}. Got "
+                f"{label!r}."
+            )
+        if label in classes:
+            raise ValueError(f"{label!r} is already one of the labels, {classes}.")
+        self._write({"classes": [*classes, label]}, by)
+        self._update()
+
+    def _classes(self):
+        return self.journal.present_head()["classes"]
 
     def _write_previous(self, answers):
         # Write labels that the learner was taught before it had this journal.
@@ -305,6 +380,7 @@ class RecordedLearner:
         if self._n_learned_lines == len(self.journal.lines):
             return
         self._ledger = self._read_ledger()
+        self.view.set_classes(self._classes())
         batches = self._ledger.batches()
         part = batches.pop() if batches and batches[-1][-1][0].n_remaining > 0 else []
         try:
@@ -474,8 +550,8 @@ class RecordedLearner:
         return record
 
     def _second_opinion(self, by):
-        # A row with one label, preferably of another annotator, or None; a function of
-        # the labels.
+        # A row with one label, preferably of another annotator, or None: the one whose
+        # label the model finds least probable. A function of the labels.
         if self.repeat <= 0.0:
             return None
         answers = [entry for entry in self._ledger.entries if entry.is_answer]
@@ -490,8 +566,33 @@ class RecordedLearner:
         }
         recent = {entry.row for entry in answers[-MIN_LABELS_BETWEEN:]}
         rows = [row for row, annotator in annotators.items() if annotator != by]
-        rows = rows or [row for row in annotators if row not in recent]
-        return int(rng.choice(sorted(rows))) if rows else None
+        rows = sorted(rows or [row for row in annotators if row not in recent])
+        if not rows:
+            return None
+        if self.view.model is None or not hasattr(self.learner, "predict_proba"):
+            return int(rng.choice(rows))
+        proba = self.learner.predict_proba(take(self.view.X, np.array(rows)))
+        codes = self.view.codes[rows]
+        # rows of an incomplete query have no code: they are not learned yet
+        doubt = np.where(codes < 0, -1.0, 1.0 - proba[np.arange(len(rows)), codes])
+        return rows[int(doubt.argmax())]
+
+
+def _as_set(labels):
+    return {(type(label), label) for label in labels}
+
+
+def _start_of_rows(start, first, end):
+    # Initial labels of the rows from `first` to `end`.
+    pairs = [
+        (row, label)
+        for row, label in zip(start["rows"], start["labels"], strict=True)
+        if first <= row < end
+    ]
+    return {
+        "rows": [row for row, _ in pairs],
+        "labels": [label for _, label in pairs],
+    }
 
 
 def _batch_arguments(batch):

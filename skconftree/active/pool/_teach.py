@@ -19,7 +19,7 @@ from ...bounds._registry import resolve_bound
 from ...utils._codec import canonical
 from ...utils._lock import learns
 from .._estimators import with_lasting_nodes
-from .._labels import n_rows_of, take
+from .._labels import LabelCodes, n_rows_of, take
 from .._transaction import Transactional, reads_consistent
 from ._context import Embedding
 
@@ -166,6 +166,15 @@ class LearningMixin(Transactional):
             pool = Pool(self._pool.X, self.embedding, self.neighbors, seed)
             attributes |= {"_seed": seed, "_pool": pool}
         self._relearn([self._make_batch(*batch) for batch in batches], **attributes)
+
+    @learns
+    def _set_classes(self, classes):
+        self._recover()
+        other = self._shadow_copy()
+        other.classes = classes
+        other._coder = LabelCodes(self.missing_label, classes)
+        other._replay(self._answers, _queried_rows=None, _memory={}, _in_query=False)
+        self._take_over(other)
 
     @learns
     def _learn_answers(self, rows, labels, n_wrong):

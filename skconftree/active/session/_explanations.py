@@ -131,18 +131,18 @@ class DisplayedTable:
                 f"shown must have as many rows as X, {n_rows}. Got {sizes[0]}."
             )
 
-    def fingerprint(self):
-        """Return a hash of the table."""
-        if self.columns is None:
-            return fingerprint(
-                np.array(self.table, dtype=object)
-                if isinstance(self.table, list)
-                else self.table
-            )
-        table = np.empty((self.n_rows, len(self.columns)), dtype=object)
-        for index, column in enumerate(self.columns.values()):
-            table[:, index] = column
-        return fingerprint(table)
+    def fingerprint(self, n_rows):
+        """Return a hash of the first rows."""
+        if self.columns is not None:
+            table = np.empty((n_rows, len(self.columns)), dtype=object)
+            for index, column in enumerate(self.columns.values()):
+                table[:, index] = column[:n_rows]
+            return fingerprint(table)
+        if isinstance(self.table, list):
+            return fingerprint(np.array(self.table[:n_rows], dtype=object))
+        if n_rows == self.n_rows:
+            return fingerprint(self.table)
+        return fingerprint(take(self.table, np.arange(n_rows)))
 
     def values(self, row):
         """Return the text of each value of a row, by column name."""

@@ -19,7 +19,7 @@ def _rows(session):
     }
     predicted, proba = session.predictions()
     labels = session.learner.y_
-    initial = set(session._record.journal.head["start"]["rows"])
+    initial = set(session._record.view.start.rows.tolist())
     unlabeled = {"label": None, "annotator": None, "at": None, "opinions": []}
     for row, label in enumerate(labels):
         answer = answers.get(row, unlabeled)

@@ -25,12 +25,17 @@ from .._journal import (
     JournalError,
     Ledger,
     agreement,
-    fingerprint,
     read_head,
     read_lines,
 )
 from .._labels import indexable_table, n_rows_of, take
-from ..pool._recorded import LearnerView, RecordedLearner, check_pool, start_labels
+from ..pool._recorded import (
+    LearnerView,
+    RecordedLearner,
+    check_pool,
+    start_labels,
+    with_later_classes,
+)
 from ..pool._stopping import check_share, read_rules
 from ._explanations import (
     DisplayedTable,
@@ -62,15 +67,17 @@ class LabelingSession:
     ----------
     learner : ActiveLearner
         Active learner that selects the rows. It is fitted to the pool. If it has
-        `classes`, these are the labels to choose from.
+        `classes`, these are the labels to choose from. When the file is opened again,
+        there may be more of them.
     path : str or path-like
         File of the journal, which is created if it does not exist. One session at a
         time can write to it.
     X : array-like, sparse or frame of shape (n_rows, n_features)
-        The pool, or a list of texts for a text classifier.
+        The pool, or a list of texts for a text classifier. When the file is opened
+        again, there may be more rows after the original ones.
     y : array-like of shape (n_rows,), default=None
         Initial labels, None for unlabeled rows. They are stored in the journal and need
-        not be passed again.
+        not be passed again, except those of rows that are new.
     budget : int, default=None
         Maximum number of answers, including those in the journal and second opinions,
         but neither initial labels nor skipped rows. None: no limit.
@@ -82,8 +89,9 @@ class LabelingSession:
         Which label is learned if a row has several.
     repeat : float, default=None
         Share of the queries, in [0, 1), that request a second opinion on a labeled row,
-        preferably of another annotator. Larger values measure the agreement better and
-        leave fewer labels for new rows. None: that of the journal, 0 for a new one; any
+        preferably of another annotator. The row is the one whose label the model finds
+        least probable. Larger values find more wrong labels and leave fewer labels for
+        new rows. None: that of the journal, 0 for a new one; any
         other value changes it from now on.
     random_share : float, default=None
         Share of the queries, in [0, 1], whose rows are drawn at random once there are
@@ -166,15 +174,17 @@ class LabelingSession:
         path, journal = os.fspath(path), None
         X = indexable_table(X)
         self._shown = DisplayedTable(X if shown is None else shown)
-        pool = fingerprint(X) if shown is None else self._shown.fingerprint()
+        table = DisplayedTable(X) if shown is None else self._shown
         if os.path.exists(path) and os.path.getsize(path):
             journal = Journal(path)
         try:
             if journal is not None and "X" in (journal.head or ()):
-                check_pool(journal.head, pool, path)
-                y = start_labels(journal.head) if y is None else y
-            learner.fit(X, y)
+                known = journal.present_head()
+                check_pool(known, table.fingerprint, table.n_rows, path)
+                y = start_labels(known, n_rows_of(X)) if y is None else y
+                with_later_classes(learner, journal)
             self._shown.check(n_rows_of(X))
+            learner.fit(X, y)
         except BaseException:
             if journal is not None:
                 journal.close()
@@ -186,7 +196,7 @@ class LabelingSession:
             resolve_by,
             None if repeat is None else float(repeat),
             random_share,
-            pool,
+            table.fingerprint,
             self.budget,
         )
         self.learner = learner
@@ -225,7 +235,8 @@ class LabelingSession:
         path : str or path-like
             File of the journal.
         X : array-like, sparse or frame of shape (n_rows, n_features)
-            The pool with which the session was started.
+            The pool with which the session was started, if need be with more rows after
+            it.
         learner : ActiveLearner, default=None
             None: it is restored from its parameters, which is not possible if these
             include functions, or estimators that are neither from scikit-learn nor from
@@ -338,6 +349,22 @@ class LabelingSession:
         if self.learner.classes is None:
             return self.learner.classes_.tolist()
         return list(dict.fromkeys(np.asarray(self.learner.classes).tolist()))
+
+    def add_label(self, label: str | float | bool) -> None:
+        """Add a label to those to choose from, and write it to the journal.
+
+        Parameters
+        ----------
+        label : str, number or bool
+            The new label, of the type of the others.
+
+        Raises
+        ------
+        ValueError
+            If the label exists, or if the learner has no `classes`: then any label can
+            be given.
+        """
+        self._record.add_class(label, self.annotator)
 
     def question(self) -> Question | None:
         """Return the next row to label.
@@ -505,6 +532,9 @@ class LabelingSession:
 
     def agreement(self) -> list[dict[str, Any]]:
         """Agreement of annotators on rows that were queried twice.
+
+        These are rows whose first label the model doubts, so that annotators agree more
+        often on the other rows.
 
         Returns
         -------

@@ -6,11 +6,11 @@ import shutil
 import sys
 import textwrap
 
-from .._strategy import choices, keys_text, menu_entries
+from .._strategy import choices, keys_text, menu_entries, typed_like
 from ._explanations import visible
 
-# keys for undo, skip, why, error rate and quit
-COMMANDS = ("u", "s", "?", "%", "q")
+# keys for undo, skip, why, error rate, new label and quit
+COMMANDS = ("u", "s", "?", "%", "+", "q")
 ENDS = {
     "budget": "The budget is used up: no more labels are queried.",
     "rule": "The stopping rule is reached: no more labels are needed.",
@@ -54,22 +54,21 @@ try:
 except ImportError:  # Windows, where lines are read
     termios = None
 
-HELP = "[u] undo  [s] skip  [?] why this row  [%] error rate  [q] quit"
+HELP = "[u] undo  [s] skip  [?] why this row  [%] error rate  [+] new label  [q] quit"
 
 
 def label_at_terminal(session, show=None):
     """Query labels until the session ends, or the person quits."""
     check_labels_and_columns(session, show)
-    labels = session.labels
     for note in session.notes:
         _print(note)
-    keys, meanings = choices(labels, COMMANDS)
-    menu = f"{'  '.join(menu_entries(keys, labels))}  {HELP}"
-    read = _Keys(keys)
     try:
         while (question := session.question()) is not None:
+            labels = session.labels
+            keys, meanings = choices(labels, COMMANDS)
+            menu = f"{'  '.join(menu_entries(keys, labels))}  {HELP}"
             _print(_question_text(session, question, menu, show))
-            if not _answer(session, question, labels, meanings, read, menu):
+            if not _answer(session, question, labels, meanings, _Keys(keys), menu):
                 break
         else:
             _print(f"\n{ENDS[session.progress().ended]}")
@@ -96,6 +95,14 @@ def _answer(session, question, labels, meanings, read, menu):
         elif key == "%":
             _print(f"{_wrapped(str(session.estimate_error()))}\n{menu}")
             continue
+        elif key == "+":
+            try:
+                label = typed_like(input("New label: ").strip(), labels)
+                session.add_label(label)
+            except ValueError as error:
+                _print(f"{error}\n{menu}")
+                continue
+            _print(f"New label: {label}.")
         elif key in meanings:
             label = labels[meanings[key]]
             session.answer(label, question.row)

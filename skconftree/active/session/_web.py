@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ...utils._markup import escape
 from .._journal import same_label
-from .._strategy import choices
+from .._strategy import choices, typed_like
 from ._explanations import visible
 from ._terminal import COMMANDS, ENDS, check_labels_and_columns, progress_text
 
@@ -451,6 +451,14 @@ class _Api:
     def _error_rate(self, request):
         return _note(str(self.session.estimate_error()))
 
+    def _add_label(self, request):
+        text = request.get("label")
+        if not isinstance(text, str):
+            raise RequestError(HTTPStatus.BAD_REQUEST, "label must be a text.")
+        label = typed_like(text.strip(), self.session.labels)
+        self.session.add_label(label)
+        return _note(f"New label: {label}.")
+
     def _label(self, request):
         index, labels = request.get("label"), self.session.labels
         if type(index) is not int or not 0 <= index < len(labels):
@@ -522,5 +530,6 @@ ACTS = {
     "relabel": _Api._relabel,
     "why": _Api._why,
     "error rate": _Api._error_rate,
+    "new label": _Api._add_label,
     "quit": lambda api, _: {"quit": True},
 }

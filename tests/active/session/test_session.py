@@ -495,6 +495,178 @@ def test_shares_can_be_changed_later(path):
             session(path)
 
 
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_labels_can_be_added(path, batch_size):
+    first, all_labels = ["ham", "spam"], ["ham", "spam", "eggs"]
+    labels = np.where(WORDS == "eggs", "ham", WORDS)
+    learner = {"classes": first, "batch_size": batch_size}
+    with session(path, learner=learner) as one:
+        give(one, 14, labels)
+        row = one.question().row
+        with pytest.raises(ValueError, match="'eggs', which is not one of the classes"):
+            one.answer("eggs")
+        for label, message in (
+            ("ham", "is already one of the labels"),
+            (3, "must be of the type of the other labels"),
+            (None, "must be a string, a boolean or a finite number"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                one.add_label(label)
+        assert len(path.read_text().splitlines()) == 15
+        one.add_label("eggs")
+        assert one.labels == all_labels
+        assert one.question().row == row
+        one.answer("eggs")
+        assert one.undo() == row
+        one.answer("eggs")
+        give(one, 6)
+        one.add_label(np.str_("bacon"))
+        question, learned = one.question(), one.learner.classes_.tolist()
+        assert learned == ["bacon", "eggs", "ham", "spam"]
+        proba = one.predictions()[1]
+    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    added = [line["classes"] for line in lines if "classes" in line]
+    assert added == [all_labels, [*all_labels, "bacon"]]
+    content = path.read_bytes()
+    passed = ActiveLearner(GaussianNB(), random_state=0, batch_size=batch_size)
+    openings = [
+        lambda: LabelingSession.resume(path, X),
+        lambda: session(path, learner=learner),
+        lambda: session(path, learner={**learner, "classes": np.array(added[-1])}),
+    ]
+    for opening in openings:
+        with opening() as one:
+            assert one.question() == question
+            assert sorted(one.labels) == learned
+            np.testing.assert_array_equal(one.predictions()[1], proba)
+    assert path.read_bytes() == content
+    for other in (["ham"], all_labels, ["ham", "eggs"], None):
+        passed.set_params(classes=other)
+        with pytest.raises(ValueError, match="was started with classes="):
+            LabelingSession(passed, path, X)
+    with session(path, learner={**learner, "classes": [*added[-1], "x"]}) as one:
+        assert "x" in one.labels
+    assert json.loads(path.read_text().splitlines()[-1])["classes"][-1] == "x"
+
+
+def test_without_classes_no_label_needs_to_be_added(path):
+    with session(path) as one, pytest.raises(ValueError, match="Any label can be"):
+        one.add_label("ham")
+
+
+@pytest.mark.parametrize("as_table", [np.array, pd.DataFrame, csr_array])
+def test_a_pool_may_have_more_rows(path, as_table):
+    def opened(n, y=None, **given):
+        table = as_table(X[:n]) if "shown" not in given else X[:n]
+        learner = ActiveLearner(GaussianNB(), random_state=0)
+        if as_table is csr_array:
+            learner.set_params(estimator=LogisticRegression(max_iter=500))
+        return LabelingSession(learner, path, table, y, random_share=0.3, **given)
+
+    y = np.array([*WORDS[:2], *[None] * 88])
+    with opened(90, y) as one:
+        give(one, 20)
+        assert one.progress().n_rows == 90
+        before = [answer["row"] for answer in one.answers()]
+    labels = np.where(np.arange(150) % 30 == 20, WORDS, None)
+    labels[:90] = y
+    with opened(150, labels) as one:
+        assert one.progress()[:3:2] == (20, 150)
+        assert one.learner.n_labeled_ == 2 + 20 + 2
+        assert [answer["row"] for answer in one.answers()] == before
+        give(one, 25)
+        assert max(answer["row"] for answer in one.answers()) >= 90
+        one.undo()
+        question = one.question()
+        predicted = one.predictions()[0]
+        assert len(predicted) == 150
+        assert one.estimate_error().n_random > 0
+        one.export(path.with_name("out.csv"))
+    table = pd.read_csv(path.with_name("out.csv"))
+    assert (table["annotator"] == "the table").sum() == 4
+    (line,) = (
+        json.loads(line) for line in path.read_text().splitlines() if "pool" in line
+    )
+    assert line["pool"]["start"]["rows"] == [0, 1, 110, 140]
+    for given in ({}, {"y": labels}):
+        with opened(150, **given) as one:
+            assert one.question() == question
+            assert (one.predictions()[0] == predicted).all()
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match="it has 90 rows, expected 150"):
+        opened(90)
+    with pytest.raises(ValueError, match="was started with 4 initial labels. Got 2"):
+        opened(150, [*y, *[None] * 60])
+    with pytest.raises(ValueError, match="of its first 150 rows, some rows have other"):
+        LabelingSession.resume(path, as_table(np.vstack([X[:149], X[:5]])))
+    assert path.read_bytes() == content
+
+
+def test_what_is_shown_may_have_more_rows(path):
+    texts = [f"text {row}" for row in range(150)]
+    tables = [texts, {"text": texts}, pd.DataFrame({"text": texts})]
+    for place, shown in enumerate(tables):
+        path = path.with_name(f"{place}.jsonl")
+        part = shown[:100] if place != 1 else {"text": texts[:100]}
+        learner = ActiveLearner(GaussianNB(), random_state=0)
+        with LabelingSession(learner, path, X[:100], shown=part) as one:
+            give(one, 12)
+        # X may change, as that of TF-IDF does; what is shown may not
+        more = np.column_stack([X, X[:, 0]])
+        learner = ActiveLearner(GaussianNB(), random_state=0)
+        with LabelingSession(learner, path, more, shown=shown) as one:
+            assert one.progress()[:3:2] == (12, 150)
+
+
+def test_a_file_of_run_may_have_more_rows_and_classes(path):
+    one = ActiveLearner(GaussianNB(), random_state=0, classes=["ham", "spam"])
+    known = np.flatnonzero(WORDS != "eggs")
+    one.fit(X[known]).run(ArrayOracle(WORDS[known]), 12, save=path)
+    more = np.concatenate([known, np.flatnonzero(WORDS == "eggs")])
+    learner = ActiveLearner(
+        GaussianNB(), random_state=0, classes=[*one.classes, "eggs"]
+    )
+    learner.fit(X[more]).run(ArrayOracle(WORDS[more]), 40, save=path)
+    assert learner.n_labeled_ == 40
+    assert set(learner.history_[:12]) == set(one.history_)
+    assert "eggs" in learner.y_
+
+
+def test_second_opinions_are_of_rows_that_the_model_doubts(path):
+    wrong = WORDS.copy()
+    wrong[[3, 60, 140]] = ["eggs", "ham", "ham"]
+    y = np.where(np.arange(150) % 10 == 1, WORDS, None)
+    with session(path, y, estimator=GaussianNB()) as one:
+        for row in (3, 60, 140):
+            one._record.learner.query()
+            one._record.add_label(
+                one._record.next_row()._replace(row=row), wrong[row].item(), "anna"
+            )
+    with session(path, y, repeat=0.99, annotator="bert") as one:
+        asked = []
+        while len(asked) < 3:
+            question = one.question()
+            if question.again:
+                asked.append(question.row)
+            one.answer(WORDS[question.row].item())
+        proba = GaussianNB().fit(X[y != None], y[y != None].astype(str))  # noqa: E711
+        assert {3, 60, 140} == set(asked)
+        assert proba.predict(X[[3, 60, 140]]).tolist() == WORDS[[3, 60, 140]].tolist()
+
+
+def test_labels_are_added_at_the_terminal(path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n+\n2\n+\nx\n+\n2\n3\nq\n"))
+    with session(path, learner={"classes": [0, 1]}) as one:
+        one.label()
+        assert one.labels == [0, 1, 2]
+        assert [answer["label"] for answer in one.answers()] == [1]
+    told = capsys.readouterr().out
+    assert "New label: 2." in told
+    assert "The labels are numbers. Got 'x'." in told
+    assert "2 is already one of the labels, [0, 1, 2]." in told
+    assert "[2]  [u] undo" in told
+
+
 def test_a_journal_without_a_random_share_is_that_of_an_earlier_version(path):
     with session(path, repeat=0.5) as one:
         give(one, 12)

@@ -92,6 +92,13 @@ def test_labels_are_in_the_journal_before_the_next_query(session_page, path):
     ] is None
     assert browser.act("why")[1]["note"]
     assert "No row was drawn" in browser.act("error rate")[1]["note"]
+    added = browser.act("new label", label=" d ")[1]
+    assert added["note"] == "New label: d."
+    assert added["labels"] == ["a", "b", "c", "d"]
+    assert browser.act("new label", label="d")[0] == 409
+    assert browser.act("new label", label=4)[0] == 400
+    assert browser.act("new label", label=" ")[0] == 409
+    row = browser.state()["question"]["row"]
     assert browser.act("skip", row=row)[1]["question"]["row"] != row
     assert browser.act("quit")[1]["quit"]
     assert page.wait(30)
