@@ -7,7 +7,9 @@ import zipfile
 from .. import __version__
 from ..active import LabelingSession
 from ..utils import load
+from ._table import LABELED, TEXTS
 from ._text import UserError, counted, say, shorten
+from ._text_model import load_text_model
 
 JOURNAL = b'{"journal": '  # how a journal of labels starts
 PICKLE = b"\x80"  # how a pickle of protocol 2 or later starts
@@ -64,6 +66,8 @@ def _refuse_other_kinds(path, start):
 
 def _of_model(path):
     model, metadata = load(path)
+    if TEXTS in metadata:
+        return _of_texts(load_text_model(model, metadata["run"]), metadata)
     names = getattr(model, "feature_names_in_", None)
     facts = {"contains": type(model).__name__}
     if _is_compact(model):
@@ -73,6 +77,17 @@ def _of_model(path):
         "rows": f"{model.n_rows_seen_:,}",
         "columns": _counted_names(model.n_features_in_, names),
         "classes": _counted_names(len(model.classes_), model.classes_.tolist()),
+    }
+
+
+def _of_texts(model, metadata):
+    features, classes = metadata["features"], model.classes_.tolist()
+    return {
+        "contains": f"model of texts, {type(model.classifier).__name__}",
+        "written by": _versions(metadata.get("version")),
+        "labels": f"{metadata[LABELED]:,}",
+        "columns": _counted_names(len(features), features),
+        "classes": _counted_names(len(classes), classes),
     }
 
 

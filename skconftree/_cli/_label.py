@@ -52,7 +52,7 @@ from ._options import TABLES
 from ._readers import as_matrix, as_numeric, header_notes, indices_of
 from ._sources import open_stream
 from ._stream import FITTED
-from ._table import TEXTS
+from ._table import LABELED, TEXTS
 from ._text import Progress, UserError, say
 from ._text_model import (
     CATEGORIES,
@@ -64,7 +64,6 @@ from ._text_model import (
 )
 
 CHUNK_ROWS = 10_000
-LABELED = "n_labels"  # marks the metadata of models that this command wrote
 TREE_STRATEGIES = {"leaf_risk", "leaf_entropy", "expected_error"}
 
 

@@ -152,6 +152,7 @@ def read_table(options, progress):
     )
 
 
+LABELED = "n_labels"  # number of labels of a model that `label` saved
 TEXTS = "texts"  # names of the columns of texts of a model that `label` saved
 
 

@@ -109,26 +109,11 @@ class Journal:
         (self.head,), self.lines = self.lines, []
 
     def present_head(self):
-        """Return the head after the changes that later lines have.
-
-        `classes` are the labels to choose from, or None if any label is allowed.
-        """
+        """Return the head after the changes of later lines; see `present_head`."""
         try:
-            classes = plain_classes(self.head["learner"]["with"]["classes"])
+            return present_head(self.head, self.lines)
         except (KeyError, TypeError) as error:
             raise JournalError(f"{self.path} is corrupt in line 1: {error!r}") from None
-        head = {"random_share": 0.0, **self.head, "classes": classes}
-        for number, line in enumerate(self.lines, 2):
-            if CHANGES.isdisjoint(line):
-                continue
-            problem = field_problem(line)
-            if problem is not None:
-                raise ValueError(
-                    f"Line {number} of the journal is not valid: {problem}"
-                )
-            head |= line.get("settings", {}) | line.get("pool", {})
-            head["classes"] = line.get("classes", head["classes"])
-        return head
 
     def _read(self):
         # Records of the file and their size in bytes; an incomplete line is truncated.
@@ -308,6 +293,24 @@ def field_problem(line):
         if name in line and not is_valid(line[name]):
             return f"{name} must be {requirement}. Got {line[name]!r}."
     return None
+
+
+def present_head(head, lines):
+    """Return the head of a journal after the changes that its lines have.
+
+    `classes` are the labels to choose from, or None if any label is allowed.
+    """
+    classes = plain_classes(head["learner"]["with"]["classes"])
+    head = {"random_share": 0.0, **head, "classes": classes}
+    for number, line in enumerate(lines, 2):
+        if CHANGES.isdisjoint(line):
+            continue
+        problem = field_problem(line)
+        if problem is not None:
+            raise ValueError(f"Line {number} of the journal is not valid: {problem}")
+        head |= line.get("settings", {}) | line.get("pool", {})
+        head["classes"] = line.get("classes", head["classes"])
+    return head
 
 
 def plain_classes(classes):

@@ -403,6 +403,10 @@ def test_a_model_of_texts_is_kept(pool, monkeypatch, capsys, strategy):
     assert main(["predict", str(model), str(other)]) == 0
     told = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert [line[0] in ("ham", "spam") for line in told] == [False, True, True]
+    assert main(["check", str(model)]) == 0
+    told = capsys.readouterr().out
+    assert re.search("contains +model of texts, (Logistic|ConfidenceTree)", told)
+    assert re.search("columns +3: message, sender, size", told)
     for command in (["show", model], ["predict", model, other, "--explain"]):
         assert main(list(map(str, command))) == 1
         assert "has a model of texts" in capsys.readouterr().err
@@ -447,6 +451,11 @@ def test_more_labels_and_rows_and_second_opinions_later(numbers, monkeypatch, ca
     assert "already labeled: second opinion" in capsys.readouterr().out
     written = rows_of(numbers.with_name("numbers.labeled.csv"))
     assert len(written) == 62
+    capsys.readouterr()
+    assert main(["check", str(numbers.with_name("numbers.answers.jsonl"))]) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"rows +62, \d+ with a label", told)
+    assert re.search("classes +3: 7, 8, 9", told)
     assert "probability of 8" in written[0]
     lines = numbers.with_name("numbers.answers.jsonl").read_text().splitlines()[1:]
     changes = [json.loads(line) for line in lines if '"row"' not in line]

@@ -25,6 +25,7 @@ from .._journal import (
     JournalError,
     Ledger,
     agreement,
+    present_head,
     read_head,
     read_lines,
 )
@@ -327,6 +328,7 @@ class LabelingSession:
         """
         head, lines = read_lines(path)
         try:
+            head = present_head(head, lines)
             start, pool = head["start"], head["X"]
             n_rows, n_columns = pool["n_rows"], pool["n_columns"]
             ledger = Ledger(lines, head["resolve_by"], n_rows, start["rows"])
