@@ -27,6 +27,7 @@ from skconftree.inspection import (
     SplitAudit,
     audit_splits,
     feature_importance,
+    shap_values,
 )
 from skconftree.tree import RowIndex, export_html, export_text
 
@@ -76,6 +77,7 @@ assert_type(StreamActiveLearner(tree).teach(X, y), StreamActiveLearner)
 assert_type(simulate(tree, X, y), SimulationResult)
 
 assert_type(audit_splits(tree, X, y), SplitAudit)
+assert_type(shap_values(tree, X), tuple[Floats, Floats])
 assert_type(feature_importance(forest, X, y, groups="correlated"), FeatureImportance)
 assert_type(
     FeatureImportanceDisplay.from_estimator(forest, X, y), FeatureImportanceDisplay

@@ -48,7 +48,7 @@ def shap_values(estimator: Estimator, X: TableLike) -> tuple[Floats, Floats]:
 
     See Also
     --------
-    sklearn.inspection.permutation_importance : Importance of the columns for the score.
+    feature_importance : Importance of the columns for the loss on new rows.
 
     Notes
     -----
