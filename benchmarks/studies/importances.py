@@ -15,13 +15,13 @@ importances on 30,000 rows are compared with the intervals from few new rows.
     python benchmarks importances [--part bias|time|intervals]
 """
 
+import warnings
 from unittest.mock import patch
 
 import numpy as np
 from common import options as command
 from common.timing import interleaved, median
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
-from sklearn.linear_model import LogisticRegression
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.inspection import feature_importance
@@ -162,10 +162,9 @@ def show_time(tables, repeats):
 
 
 CLASSIFIERS = {
-    "logistic regression": LogisticRegression(),
     "default tree": ConfidenceTreeClassifier(),
     "CART": ConfidenceTreeClassifier(None, shrinkage=0.0),
-    "forest of 50 CARTs": ConfidenceForestClassifier(50, bound=None, random_state=0),
+    "forest of 20 CARTs": ConfidenceForestClassifier(20, bound=None, random_state=0),
 }
 USEFUL, USELESS = slice(0, 3), slice(3, 6)
 N_MODELS, N_LARGE = 10, 30_000
@@ -238,6 +237,7 @@ def main(argv=None):
     parser = command.parser(__doc__, "quick")
     parser.add_argument("--part", choices=["bias", "time", "intervals"])
     options = parser.parse_args(argv)
+    warnings.filterwarnings("ignore", "[0-9]+ of [0-9]+ rows are in the samples")
     quick, part = options.quick, options.part
     n_forests, n_samples = (5, 10) if quick else (200, 200)
     note = f"{n_forests} forests, {n_samples} tables of new rows"
