@@ -72,12 +72,13 @@ def _of_model(path):
     facts = {"contains": type(model).__name__}
     if _is_compact(model):
         facts["contains"] += ", for predictions alone (compact=True)"
-    return facts | {
-        "written by": _versions(metadata.get("version")),
-        "rows": f"{model.n_rows_seen_:,}",
-        "columns": _counted_names(model.n_features_in_, names),
-        "classes": _counted_names(len(model.classes_), model.classes_.tolist()),
-    }
+    facts["written by"] = _versions(metadata.get("version"))
+    if hasattr(model, "n_rows_seen_"):
+        facts["rows"] = f"{model.n_rows_seen_:,}"
+    facts["columns"] = _counted_names(model.n_features_in_, names)
+    if hasattr(model, "classes_"):
+        facts["classes"] = _counted_names(len(model.classes_), model.classes_.tolist())
+    return facts
 
 
 def _of_texts(model, metadata):

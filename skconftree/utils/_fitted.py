@@ -111,12 +111,6 @@ class ModelClassifier(Lockable, DocLinkMixin, ClassifierMixin, BaseEstimator):
     @reads
     def _compact_state(self):
         # State of a copy that can only predict, for `save_model`.
-        if not hasattr(self._model, "compacted"):
-            raise TypeError(
-                "compact=True is for a ConfidenceTreeClassifier or a "
-                f"ConfidenceForestClassifier. Got {type(self).__name__}. Save it with "
-                "compact=False."
-            )
         return self._state_with(self._model.compacted())
 
     def __setstate__(self, state):

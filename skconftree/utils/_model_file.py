@@ -110,7 +110,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If the file is not a model, is corrupt, or has a format of another version.
+        If the file is not a model, is corrupt, or was written by a later version.
 
     See Also
     --------
@@ -151,8 +151,7 @@ def save(path, model, metadata, scratch=None, compact=False):
     arrays = []
     state = {}
     if model is not None:
-        model_state = model._compact_state() if compact else model.__getstate__()
-        state = {"model": to_json(model_state, arrays)}
+        state = {"model": to_json(_state_of(model, compact), arrays)}
     state[RUN] = to_json(metadata.get(RUN), arrays)
     head = {"format": FORMAT, "version": own_version(), "model": name, **metadata}
     head.pop(RUN, None)
@@ -161,6 +160,18 @@ def save(path, model, metadata, scratch=None, compact=False):
     members[CHECKSUM] = np.array(_checksum(members))
     with named_errors("write", path), atomic_write(path, temporary=scratch) as file:
         np.savez(file, **members)
+
+
+def _state_of(model, compact):
+    if not compact:
+        return model.__getstate__()
+    if not hasattr(getattr(model, "_model", None), "compacted"):
+        raise TypeError(
+            "compact=True is for a ConfidenceTreeClassifier or a "
+            f"ConfidenceForestClassifier. Got {type(model).__name__}. Save it with "
+            "compact=False."
+        )
+    return model._compact_state()
 
 
 def _as_json(value):

@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import skconftree
 from skconftree import (
+    BinaryTests,
     ConfidenceForestClassifier,
     ConfidenceTreeClassifier,
     OASISClassifier,
@@ -88,6 +89,13 @@ def test_a_model_that_is_no_tree(path, capsys):
     code, facts, _ = checked(capsys, path)
     assert (code, facts["contains"]) == (0, "OASISClassifier")
     assert facts["classes"] == "2: False, True"
+
+
+def test_what_is_no_classifier(path, capsys):
+    save_model(BinaryTests().fit(X), path)
+    code, facts, _ = checked(capsys, path)
+    assert (code, facts["contains"]) == (0, "BinaryTests")
+    assert "classes" not in facts
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.model")), ids=lambda p: p.stem)

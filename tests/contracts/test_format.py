@@ -52,7 +52,10 @@ def tables():
     }
 
 
-TABLES = {title: [row for row in rows if row] for title, rows in tables().items()}
+TABLES = {
+    title: [[row[0].strip("`"), *row[1:]] for row in rows if row]
+    for title, rows in tables().items()
+}
 NUMBERS = TABLES.pop("Numbers")
 
 

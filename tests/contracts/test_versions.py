@@ -236,6 +236,18 @@ def test_files_name_the_version(name, save):
     assert skconftree.__version__.encode() in data
 
 
+@pytest.mark.parametrize("name", ["tree", "growing tree", "NCM tree"])
+def test_the_pickle_of_a_tree_alone_names_the_version(name):
+    tree = ALL[name]().tree_
+    restore, (writer, *parts) = tree.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+    assert writer == skconftree.__version__
+    assert writer.encode() in pickle.dumps(tree)
+    assert np.array_equal(pickle.loads(pickle.dumps(tree)).counts, tree.counts)
+    version, remedy = later()
+    with pytest.raises(ValueError, match=f"This tree {remedy}"):
+        restore(version, *parts)
+
+
 def test_a_part_without_a_default_is_missing():
     for name, part in (("tree", "classes"), ("forest", "trees"), ("NCM tree", "tree")):
         kind, state = state_of(name)

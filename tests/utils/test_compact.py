@@ -6,15 +6,20 @@ A reader of a compact file must neither get other probabilities nor zeros as cou
 import copy
 import os
 import pickle
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import pytest
+from contracts.test_state import damaged, damages, some
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from skconftree import (
+    BinaryTests,
     ConfidenceForestClassifier,
     ConfidenceTreeClassifier,
     NCMTreeClassifier,
@@ -22,8 +27,15 @@ from skconftree import (
     load_model,
     save_model,
 )
-from skconftree.inspection import ConfidenceTreeDisplay, audit_splits
-from skconftree.tree import distill, export_html, export_rules, export_text, node_table
+from skconftree.inspection import ConfidenceTreeDisplay, audit_splits, shap_values
+from skconftree.tree import (
+    distill,
+    export_html,
+    export_onnx,
+    export_rules,
+    export_text,
+    node_table,
+)
 from skconftree.tree.nodes._compact import ARRAYS
 
 X, Y = load_iris(return_X_y=True)
@@ -120,6 +132,14 @@ def test_paths_and_structure_are_equal(name, path):
         assert np.array_equal(ours, theirs, equal_nan=True), part
 
 
+@pytest.mark.parametrize("name", ["tree", "forest"])
+def test_onnx_is_the_same(name, path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    models = made(name), compact(made(name), path)
+    own, other = (export_onnx(model).SerializeToString() for model in models)
+    assert own == other
+
+
 NEEDS_COUNTS = {
     "partial_fit": lambda tree: tree.partial_fit(FRAME, NOISY),
     "explain": lambda tree: tree.explain(FRAME[:1]),
@@ -145,6 +165,7 @@ NEEDS_COUNTS = {
     "nodes": node_table,
     "svg": lambda tree: ConfidenceTreeDisplay.from_estimator(tree).to_svg(),
     "audit": lambda tree: audit_splits(tree, NEW, NOISY),
+    "SHAP": lambda tree: shap_values(tree, FRAME[:2]),
 }
 DROPPED = r"saved with compact=True.* Use the model itself"
 
@@ -209,6 +230,7 @@ def test_what_cannot_be_compact(path):
         (trained, ValueError, r"forests grown by fit.*compact=False"),
         (NCMTreeClassifier().fit(X[:, :1], Y), TypeError, "Got NCMTreeClassifier"),
         (OASISClassifier().fit(X[:, :1], Y), TypeError, "Got OASISClassifier"),
+        (BinaryTests().fit(X), TypeError, "Got BinaryTests"),
         (ConfidenceTreeClassifier(), NotFittedError, "not fitted"),
     ):
         with pytest.raises(error, match=words):
@@ -258,3 +280,17 @@ def test_a_corrupt_state_is_an_error(path):
     ):
         with pytest.raises(ValueError, match="corrupt"):
             ConfidenceTreeClassifier().__setstate__(state | {"_model": model})
+
+
+@some
+@given(damage=damages(), which=st.integers(1, len(ARRAYS)))
+def test_damaged_arrays_crash_nothing(damage, which):
+    state = made("multiway")._compact_state()
+    arguments, arrays = state["_model"]["tree"]
+    arrays = (*arrays[:which], damaged(arrays[which], damage), *arrays[which + 1 :])
+    model = state["_model"] | {"tree": (arguments, arrays)}
+    other = ConfidenceTreeClassifier()
+    with suppress(ValueError):
+        other.__setstate__(state | {"_model": model})
+        for rows in (FRAME, NEW):
+            assert np.isfinite(other.predict_proba(rows)).all()

@@ -6,7 +6,7 @@ Evidence, costs, competitors and stops are structs of _node_table.pxd.
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ...utils._codec import restore
+from ...utils._codec import restore, written_by
 from ._state import (
     COMPETITOR_DTYPE,
     COMPETITORS,
@@ -262,6 +262,12 @@ def write_nodes(tree):
 def read_nodes(kind, state):
     """Make a tree from the result of `write_nodes`."""
     return restore(kind, state, "tree")
+
+
+def unpickled(writer, kind, arguments, arrays):
+    """Make a tree from a pickle that the version `writer` wrote."""
+    with written_by(writer, "This tree"):
+        return restore(kind, (arguments, arrays), "tree")
 
 
 def with_counts_of_rows(tree, counts, n_node_samples, impurity, competitors, z):

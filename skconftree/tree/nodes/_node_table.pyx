@@ -22,6 +22,7 @@ from skconftree.tree.nodes._derived import (
     competitors_of_nodes,
     reasons_of_growing_leaves,
     shrunk,
+    unpickled,
     weights,
 )
 from skconftree.tree.nodes._shrinkage cimport fill_shrunk
@@ -44,7 +45,7 @@ from skconftree.tree.nodes._state import (
     checked_shrinkage,
     read_arrays,
 )
-from skconftree.utils._codec import corrupt_state
+from skconftree.utils._codec import corrupt_state, own_version
 from skconftree.utils._guard cimport leave_guard, take_guard
 from skconftree.utils._memory import read_only
 
@@ -849,6 +850,10 @@ cdef class NodeTable(NodeArrays):
 
     def __reduce__(self):
         return type(self), self._arguments(), self.__getstate__()
+
+    def __reduce_ex__(self, protocol):
+        # for pickles of a tree alone, which name the version that wrote them
+        return unpickled, (own_version(), *self.__reduce__())
 
     def _arguments(self):
         # Arguments to create a table with the same arrays.
