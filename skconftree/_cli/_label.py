@@ -82,6 +82,7 @@ class Pool(NamedTuple):
     readings: list  # how each of them is parsed
     dialect: object  # of the table
     texts: TextFeatures | None  # that computed X
+    suggested: dict  # texts of the columns with suggested labels, by name
 
 
 def read_pool(options):
@@ -91,6 +92,8 @@ def read_pool(options):
     written = written_columns(list(columns), target)
     columns = {name: texts for name, texts in columns.items() if name not in written}
     label_texts = columns.pop(target, None)
+    indices_of(options.suggest, list(columns), "--suggest")
+    suggested = {name: columns.pop(name) for name in options.suggest}
     if not columns:
         raise UserError(f"{options.data} has no column besides the target {target!r}")
     for option in ("text", "ignore", "nominal", "numeric"):
@@ -155,7 +158,7 @@ def read_pool(options):
         raise UserError(f"{options.data} has no features. {' '.join(notes)}")
     return Pool(
         *(X, y, labels, target, columns, nominal, formats, notes),
-        *(feature_names, readings, dialect, text_features),
+        *(feature_names, readings, dialect, text_features, suggested),
     )
 
 
@@ -289,6 +292,7 @@ def run_label(options):
                 annotator=options.annotator,
                 shown=pool.shown,
                 columns=pool.columns,
+                suggested=_suggestions(pool),
             )
         except JournalError as error:
             raise UserError(f"{error} Use --answers to name another file.") from error
@@ -304,6 +308,18 @@ def run_label(options):
                 session.label(show)
             _finish(session, pool, options)
     return 0
+
+
+def _suggestions(pool):
+    # Suggested labels by column; other texts stay texts, which are not labels.
+    labels = {str(label): label for label in pool.labels}
+    return {
+        name: [
+            None if is_missing(text) else labels.get(text.strip(), text)
+            for text in texts
+        ]
+        for name, texts in pool.suggested.items()
+    }
 
 
 def _strategy(options, pool):
@@ -342,7 +358,15 @@ def _finish(session, pool, options):
             except UserError as error:
                 raise UserError(f"{error}; {lines[0].strip()}") from error
             progress.update("estimating the error rate and the benefit of more labels")
-            estimate = session.estimate_error()
+            estimate = "\n".join(
+                [
+                    str(session.estimate_error()),
+                    *(
+                        f"{error.sentence(f'labels in column {source!r}')}."
+                        for source, error in session.estimate_suggested_error().items()
+                    ),
+                ]
+            )
             forecast = session.forecast(N_FORECAST)
         contents = ""
         if predicted is not None:
@@ -411,11 +435,14 @@ def _as_csv(session, pool, predicted, proba):
     answers = {answer["row"]: answer for answer in session.answers()}
     classes = session.learner.classes_.tolist()
     names = [PREDICTED, *(f"{SHARE}{c}" for c in classes), LABELED_BY, LABELED_AT]
-    names = [added_name(name, {*pool.shown, pool.target}) for name in names]
+    names = [
+        added_name(name, {*pool.shown, *pool.suggested, pool.target}) for name in names
+    ]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*pool.shown, pool.target, *names])
-    for row, values in enumerate(zip(*pool.shown.values(), strict=True)):
+    columns = pool.shown | pool.suggested
+    writer.writerow([*columns, pool.target, *names])
+    for row, values in enumerate(zip(*columns.values(), strict=True)):
         label, at = pool.y[row], ""
         by = "" if label is None else "the table"
         if row in answers:

@@ -301,6 +301,9 @@ data POOL
   columns to show; default: all, or those of --text
 --ignore A,B,...
   columns that are shown but not used as features
+--suggest A,B,...
+  columns of labels, for example of a language model, that are shown as suggestions and
+  taken by the key =; they are not features
 --budget N
   maximum number of answers, including earlier sessions and second opinions, but not
   labels of the table; default: 50

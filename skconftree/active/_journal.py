@@ -265,6 +265,10 @@ FIELDS = {
     "again": (lambda value: type(value) is bool, "true or false"),
     "skip": (lambda value: value is True, "true"),
     "undo": (is_count, "the number of a line"),
+    "suggested": (
+        lambda value: isinstance(value, dict) and all(map(is_label, value.values())),
+        "labels by the names of their sources",
+    ),
     "classes": (
         lambda value: isinstance(value, list) and all(map(is_label, value)),
         "a list of labels",

@@ -465,6 +465,29 @@ def test_more_labels_and_rows_and_second_opinions_later(numbers, monkeypatch, ca
     assert "it has 60 rows, expected 62" in capsys.readouterr().err
 
 
+def test_labels_of_a_model_are_suggested(numbers, monkeypatch, capsys):
+    lines = numbers.read_text().splitlines()
+    guesses = ["7", "9", "", "no idea"] * 15
+    table = [f"{lines[0]},llm"]
+    table += [f"{line},{guess}" for line, guess in zip(lines[1:], guesses, strict=True)]
+    numbers.write_text("\n".join(table))
+    argv = [numbers, "--target", "class", "--suggest", "llm", "--random-share", ".8"]
+    assert label(monkeypatch, "=1" * 12, *argv, "--budget", "15") == 0
+    told = capsys.readouterr().out
+    assert "15 suggestions of 'llm' are not one of the labels" in told
+    assert "Suggested: 9 (llm)" in told
+    assert re.search(r"\[=\] (7|9)  \[1\] 7  \[2\] 9", told)
+    assert re.search(r"About \d+% of the labels in column 'llm' are wrong \(", told)
+    written = rows_of(numbers.with_name("numbers.labeled.csv"))
+    assert [line["llm"] for line in written] == guesses
+    # it is not a feature
+    assert main(["predict", str(numbers.with_name("numbers.model")), str(numbers)]) == 0
+    features = load_model(numbers.with_name("numbers.model")).feature_names_in_
+    assert features.tolist() == ["size", "kind", "color"]
+    assert label(monkeypatch, "q", *argv[:3], "--suggest", "lm") == 1
+    assert "--suggest 'lm' is not one of the columns" in capsys.readouterr().err
+
+
 def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--strategy", "most_likely"]
     journal = numbers.with_name("numbers.answers.jsonl")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...bounds import binomial_upper
+from .._journal import same_label
 from .._labels import take
 from .._strategy import RandomSampling
 
@@ -58,12 +59,31 @@ class ErrorEstimate(NamedTuple):
                 "random_share=0.2 (skconftree label --random-share 0.2) draws a fifth "
                 "of the rows at random."
             )
+        return (
+            f"{self.sentence('predictions')}, each by the present model refitted "
+            "without its fold."
+        )
+
+    def sentence(self, noun):
+        """Describe the estimate, without a full stop.
+
+        Parameters
+        ----------
+        noun : str
+            What is right or wrong, in the plural.
+
+        Returns
+        -------
+        str
+            The sentence.
+        """
+        if not self.n_random:
+            return f"It is unknown how many of the {noun} are wrong"
         rows = "1 row" if self.n_random == 1 else f"{self.n_random} rows"
         return (
-            f"About {100 * self.error:.0f}% of the predictions are wrong "
+            f"About {100 * self.error:.0f}% of the {noun} are wrong "
             f"({100 * self.low:.0f}% to {100 * self.high:.0f}%, with "
-            f"{100 * self.confidence:g}% confidence), judged on {rows} drawn at "
-            "random, each by the present model refitted without its fold."
+            f"{100 * self.confidence:g}% confidence), judged on {rows} drawn at random"
         )
 
 
@@ -109,8 +129,35 @@ def estimate_error(learner, confidence):
     n_random = int(is_random.sum())
     if n_random == 0 or len(rows) < 2:
         return ErrorEstimate(np.nan, 0.0, 1.0, 0, confidence)
-    weights = weights_of(is_random, learner._pool.n_rows - learner._n_skipped)
     is_wrong = cross_validated_errors(learner, rows)
+    n_rows = learner._pool.n_rows - learner._n_skipped
+    return estimate_share(is_wrong, is_random, n_rows, confidence)
+
+
+def estimate_label_error(learner, labels, confidence):
+    """Estimate the share of wrong labels of a source, which may lack some (None)."""
+    rows, is_random = labeled_in_order(learner)
+    has_label = np.array([label is not None for label in labels], dtype=bool)
+    judged = has_label[rows]
+    rows, is_random = rows[judged], is_random[judged]
+    if not is_random.any():
+        return ErrorEstimate(np.nan, 0.0, 1.0, 0, confidence)
+    known = learner._coder.classes[learner._codes[rows]].tolist()
+    is_wrong = np.array(
+        [
+            not same_label(labels[row], label)
+            for row, label in zip(rows.tolist(), known, strict=True)
+        ]
+    )
+    skipped = learner._skipped & (learner._codes < 0)
+    n_rows = int((has_label & ~skipped).sum())
+    return estimate_share(is_wrong, is_random, n_rows, confidence)
+
+
+def estimate_share(is_wrong, is_random, n_rows, confidence):
+    """Estimate the share of wrong ones among `n_rows` rows by labeled rows in order."""
+    n_random = int(is_random.sum())
+    weights = weights_of(is_random, n_rows)
     of_random = weights[is_random]
     share = of_random.sum()
     wrong = of_random @ is_wrong[is_random]

@@ -24,6 +24,7 @@ from .._journal import (
 )
 from .._labels import take
 from .._strategy import FOR_AUDIT
+from ._estimate import estimate_label_error
 from ._stopping import largest_share
 
 
@@ -472,11 +473,14 @@ class RecordedLearner:
             self._queue = self._queue_rows(max(numbers, default=0) + 1)
         return self._queue[0] if self._queue else None
 
-    def add_label(self, queried, label, by=None):
-        """Write a label to the journal, then learn it; None skips the row."""
+    def add_label(self, queried, label, by=None, suggested=None):
+        """Write a label to the journal, then learn it; None skips the row.
+
+        `suggested` are the labels that were shown, by their sources.
+        """
         label = self.view.plain_label(label)
         self._update()
-        self._ledger.add(self._append(queried, label, by))
+        self._ledger.add(self._append(queried, label, by, suggested))
         if label is None:
             self._skipped.add(queried.row)
         if queried.again:
@@ -517,6 +521,14 @@ class RecordedLearner:
         self._update()
         return last
 
+    def suggestion_errors(self, suggestions, confidence):
+        """Estimate the share of wrong labels of each source."""
+        learner = self.complete_learner()
+        return {
+            source: estimate_label_error(learner, labels, confidence)
+            for source, labels in suggestions.items()
+        }
+
     def complete_learner(self):
         """The learner with all labels, including those of an incomplete query."""
         self._update()
@@ -531,7 +543,7 @@ class RecordedLearner:
             self.view.learn(*_batch_arguments(self._part))
         self._part, self._queue = [], []
 
-    def _append(self, queried, label, by):
+    def _append(self, queried, label, by, suggested=None):
         record = {"row": queried.row}
         record |= {"skip": True} if label is None else {"label": label}
         if queried.again:
@@ -540,6 +552,8 @@ class RecordedLearner:
             record |= {"batch": queried.batch, "n_remaining": queried.n_remaining}
         if queried.prediction is not NO_LABEL:
             record["prediction"] = queried.prediction
+        if suggested:
+            record["suggested"] = suggested
         return self._write(record, by)
 
     def _write(self, record, by):

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from ..._compat import _safe_indexing, get_feature_names
 from .._estimators import final_step, has_leaves
-from .._journal import fingerprint
+from .._journal import fingerprint, is_label, same_label
 from .._labels import in_chunks, n_rows_of, take
 from ..pool._recorded import LearnerView
 from ..pool._simulate import simulate
@@ -266,6 +266,51 @@ def _changed(learner, n):
     return (after != in_chunks(view.X, rows, before.predict)).mean()
 
 
+def read_suggestions(suggested, labels, n_rows):
+    """Return the suggested labels of each source, None if missing, and notes.
+
+    Values that are not one of `labels` are not shown; if there are no `labels` yet, any
+    value is a label.
+    """
+    if suggested is None:
+        return {}, []
+    if not isinstance(suggested, dict):
+        suggested = {"suggested": suggested}
+    suggestions, notes = {}, []
+    for source, values in suggested.items():
+        values = values.tolist() if hasattr(values, "tolist") else list(values)
+        if len(values) != n_rows:
+            raise ValueError(
+                f"suggested must have one label for each of the {n_rows} rows, or "
+                f"None. Got {len(values)} for {source!r}."
+            )
+        found = [
+            value if value is not None and value == value and is_label(value) else None
+            for value in values
+        ]
+        known = [
+            value
+            if not labels or any(same_label(value, label) for label in labels)
+            else None
+            for value in found
+        ]
+        unknown = [
+            value
+            for value, label in zip(values, known, strict=True)
+            if label is None and value is not None and value == value
+        ]
+        if unknown:
+            notes.append(
+                f"{len(unknown)} suggestions of {source!r} are not one of the labels "
+                f"and are not shown, such as {str(unknown[0])[:MAX_SHOWN]!r}."
+            )
+        suggestions[str(source)] = known
+    return suggestions, notes
+
+
+MAX_SHOWN = 40  # characters of a suggestion in a note
+
+
 class Question(NamedTuple):
     """A row whose label a session requests.
 
@@ -281,6 +326,8 @@ class Question(NamedTuple):
         Predicted probability of that label.
     again : bool
         Whether the row is already labeled, and a second opinion is requested.
+    suggested : dict, default=None
+        Labels that were suggested for the row, by their sources.
 
     Examples
     --------
@@ -294,6 +341,7 @@ class Question(NamedTuple):
     prediction: object
     probability: float | None
     again: bool
+    suggested: dict | None = None
 
 
 class Progress(NamedTuple):

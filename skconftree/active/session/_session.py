@@ -44,6 +44,7 @@ from ._explanations import (
     Question,
     explain_row,
     forecast_text,
+    read_suggestions,
 )
 from ._export import FORMATS
 from ._terminal import ENDS, label_at_terminal
@@ -105,6 +106,11 @@ class LabelingSession:
     columns : list of tuple (str, callable), default=None
         Name of each column of X and a function that formats its values, such as dates,
         for :meth:`why`. None: names and numbers of X.
+    suggested : array-like of shape (n_rows,) or dict, default=None
+        Labels that are shown as suggestions, for example of a language model; None for
+        rows without one. A dict has those of several sources, by their names. The model
+        is not trained with them. :meth:`estimate_suggested_error` estimates how many
+        are wrong.
 
     Attributes
     ----------
@@ -153,6 +159,7 @@ class LabelingSession:
         random_share: float | None = None,
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
         columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
+        suggested: dict[str, Any] | ArrayLike | None = None,
     ) -> None:
         if budget is not None and (not isinstance(budget, Integral) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
@@ -201,7 +208,10 @@ class LabelingSession:
             self.budget,
         )
         self.learner = learner
-        self.notes = self._record.notes
+        self._suggestions, notes = read_suggestions(
+            suggested, self.labels, self._record.view.n_rows
+        )
+        self.notes = self._record.notes + notes
         # number of lines of the journal, question, and why the session has ended, all
         # at the last query
         self._last_query = None, None, None
@@ -228,6 +238,7 @@ class LabelingSession:
         random_share: float | None = None,
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
         columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
+        suggested: dict[str, Any] | ArrayLike | None = None,
     ) -> Self:
         """Resume the session of a journal.
 
@@ -254,6 +265,9 @@ class LabelingSession:
             The table with which the session was started.
         columns : list of tuple (str, callable), default=None
             Names and formats of columns, as in the constructor.
+        suggested : array-like of shape (n_rows,) or dict, default=None
+            Suggested labels, as in the constructor. They are not in the journal, except
+            those that were shown.
 
         Returns
         -------
@@ -289,6 +303,7 @@ class LabelingSession:
             resolve_by=resolve_by,
             repeat=repeat,
             random_share=random_share,
+            suggested=suggested,
         )
 
     @staticmethod
@@ -410,7 +425,17 @@ class LabelingSession:
             if hasattr(self.learner, "predict_proba"):
                 probability = float(self.learner.predict_proba(X).max())
         values = self._shown.values(queried.row)
-        return Question(queried.row, values, prediction, probability, queried.again)
+        return Question(
+            *(queried.row, values, prediction, probability, queried.again),
+            self._suggested(queried.row) or None,
+        )
+
+    def _suggested(self, row):
+        return {
+            source: labels[row]
+            for source, labels in self._suggestions.items()
+            if labels[row] is not None
+        }
 
     def answer(self, label: LabelsLike, row: int | None = None) -> None:
         """Label the current row.
@@ -445,7 +470,8 @@ class LabelingSession:
                 f"The current row is {self._queried.row}. Got row {row!r}. Use "
                 "relabel() to change the label of an earlier row."
             )
-        self._record.add_label(self._queried, label, self.annotator)
+        suggested = None if label is None else self._suggested(self._queried.row)
+        self._record.add_label(self._queried, label, self.annotator, suggested)
 
     def undo(self) -> int:
         """Withdraw the last label or change of a label by this annotator.
@@ -584,6 +610,29 @@ class LabelingSession:
             The share of wrong predictions with limits; its string is a sentence.
         """
         return self._record.complete_learner().estimate_error(confidence=confidence)
+
+    def estimate_suggested_error(
+        self, *, confidence: float = 0.95
+    ) -> dict[str, ErrorEstimate]:
+        """Estimate the share of wrong suggestions of each source.
+
+        The labels of the session count as right. Like the error rate of the classifier,
+        it is estimated by rows that were drawn at random (`random_share`), because the
+        query strategy selects difficult rows. A person who sees the suggestion may
+        agree too often.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Confidence level of the limits, as in :meth:`ActiveLearner.estimate_error`.
+
+        Returns
+        -------
+        dict
+            An :class:`~skconftree.active.pool.ErrorEstimate` for each source, of the
+            rows with a suggestion.
+        """
+        return self._record.suggestion_errors(self._suggestions, confidence)
 
     def forecast(self, n: int = 20) -> str:
         """Forecast the benefit of further labels.

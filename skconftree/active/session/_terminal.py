@@ -11,6 +11,7 @@ from ._explanations import visible
 
 # keys for undo, skip, why, error rate, new label and quit
 COMMANDS = ("u", "s", "?", "%", "+", "q")
+TAKE = "="  # takes the suggested label
 ENDS = {
     "budget": "The budget is used up: no more labels are queried.",
     "rule": "The stopping rule is reached: no more labels are needed.",
@@ -48,6 +49,17 @@ def progress_text(progress, question):
     return text
 
 
+def first_suggestion(question):
+    """The suggestion of the first source that has one; None without any."""
+    return next(iter((question.suggested or {}).values()), None)
+
+
+def suggestion_text(question):
+    """List the suggestions for a row by their sources."""
+    listed = (f"{label} ({source})" for source, label in question.suggested.items())
+    return f"Suggested: {', '.join(listed)}"
+
+
 try:
     import termios
     import tty
@@ -67,6 +79,8 @@ def label_at_terminal(session, show=None):
             labels = session.labels
             keys, meanings = choices(labels, COMMANDS)
             menu = f"{'  '.join(menu_entries(keys, labels))}  {HELP}"
+            if question.suggested:
+                menu = f"[{TAKE}] {first_suggestion(question)}  {menu}"
             _print(_question_text(session, question, menu, show))
             if not _answer(session, question, labels, meanings, _Keys(keys), menu):
                 break
@@ -103,8 +117,10 @@ def _answer(session, question, labels, meanings, read, menu):
                 _print(f"{error}\n{menu}")
                 continue
             _print(f"New label: {label}.")
-        elif key in meanings:
-            label = labels[meanings[key]]
+        elif key in meanings or (key == TAKE and question.suggested):
+            label = first_suggestion(question)
+            if key != TAKE:
+                label = labels[meanings[key]]
             session.answer(label, question.row)
             _print(f"{label}")
         else:
@@ -120,6 +136,8 @@ def _question_text(session, question, menu, show):
     lines = [f"\n{progress}", f"Row {question.row}"]
     if question.again:
         lines[-1] += ", already labeled: second opinion"
+    if question.suggested:
+        lines.append(suggestion_text(question))
     if len(shown) == 1:
         lines += map(_wrapped, shown.values())
     else:

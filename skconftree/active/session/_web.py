@@ -21,7 +21,14 @@ from ...utils._markup import escape
 from .._journal import same_label
 from .._strategy import choices, typed_like
 from ._explanations import visible
-from ._terminal import COMMANDS, ENDS, check_labels_and_columns, progress_text
+from ._terminal import (
+    COMMANDS,
+    ENDS,
+    check_labels_and_columns,
+    first_suggestion,
+    progress_text,
+    suggestion_text,
+)
 
 if TYPE_CHECKING:
     from ._session import LabelingSession
@@ -499,22 +506,39 @@ class _Api:
             }
             for name, text in self._values(question.row)
         ]
-        return {"row": question.row, "again": question.again, "values": values}
+        suggested = None
+        if question.suggested:
+            suggested = {
+                "text": visible(suggestion_text(question)),
+                "label": self._index_of(first_suggestion(question)),
+            }
+        return {
+            "row": question.row,
+            "again": question.again,
+            "values": values,
+            "suggested": suggested,
+        }
+
+    def _index_of(self, label):
+        # Index of a label among those to choose from, or None.
+        return next(
+            (
+                index
+                for index, other in enumerate(self.session.labels)
+                if label is not None and same_label(other, label)
+            ),
+            None,
+        )
 
     def _values(self, row):
         values = self.session._shown.values(row)
         return [(name, values[name]) for name in self.show or values]
 
     def _listed(self, answer):
-        indices = (
-            index
-            for index, label in enumerate(self.session.labels)
-            if answer["label"] is not None and same_label(label, answer["label"])
-        )
         text = " ".join(value for _, value in self._values(answer["row"]))
         return {
             "row": answer["row"],
-            "label": next(indices, None),
+            "label": self._index_of(answer["label"]),
             "text": visible(text[:MAX_CHARACTERS]),
         }
 

@@ -29,6 +29,7 @@ from skconftree.active import (
     StableModel,
 )
 from skconftree.active._journal import Ledger
+from skconftree.active.pool._estimate import labeled_in_order, weights_of
 from skconftree.active.pool._oracles import QueriesEnded
 from skconftree.active.session._explanations import DisplayedTable, _changed
 
@@ -665,6 +666,69 @@ def test_labels_are_added_at_the_terminal(path, monkeypatch, capsys):
     assert "The labels are numbers. Got 'x'." in told
     assert "2 is already one of the labels, [0, 1, 2]." in told
     assert "[2]  [u] undo" in told
+
+
+def test_suggested_labels_are_shown_and_judged(path):
+    rng = np.random.default_rng(0)
+    model = np.where(rng.random(150) < 0.3, "ham", WORDS).astype(object)
+    model[::7] = None
+    crowd = [None] * 149 + ["eggs"]
+    learner = {"classes": ["ham", "spam", "eggs"]}
+    given = {"suggested": {"llm": model, "crowd": crowd}, "random_share": 0.6}
+    with session(path, learner=learner, **given) as one:
+        assert one.notes == []
+        for _ in range(50):
+            question = one.question()
+            assert (question.suggested or {}).get("llm") == model[question.row]
+            one.answer(WORDS[question.row].item())
+        estimates = one.estimate_suggested_error()
+        rows, is_random = labeled_in_order(one.learner)
+    used = np.array([model[row] is not None for row in rows])
+    rows, is_random = rows[used], is_random[used]
+    assert 10 < is_random.sum() < len(rows) < 50
+    weights = weights_of(is_random, sum(label is not None for label in model))
+    wrong = model[rows] != WORDS[rows]
+    assert estimates["llm"].error == pytest.approx(weights @ wrong)
+    assert estimates["llm"].n_random == is_random.sum()
+    truth = np.mean([m != w for m, w in zip(model, WORDS, strict=True) if m])
+    assert estimates["llm"].low < truth < estimates["llm"].high
+    assert estimates["crowd"].n_random == 0
+    assert estimates["crowd"].sentence("labels").startswith("It is unknown how many")
+    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    for line in lines:
+        suggested = {"llm": model[line["row"]], "crowd": crowd[line["row"]]}
+        shown = {name: label for name, label in suggested.items() if label}
+        assert line.get("suggested", {}) == shown
+    # another source later, or none; a series, and values that are not labels
+    with LabelingSession.resume(path, X) as one:
+        assert one.question().suggested is None
+        assert one.estimate_suggested_error() == {}
+    series = pd.Series([*WORDS[:-2], "I cannot say", np.nan])
+    with LabelingSession.resume(path, X, suggested=series) as one:
+        (note,) = one.notes
+        assert note.startswith("1 suggestions of 'suggested' are not one of the labels")
+        assert one.question().suggested == {"suggested": WORDS[one.question().row]}
+        assert one.estimate_suggested_error()["suggested"].error == 0.0
+    with pytest.raises(ValueError, match="for each of the 150 rows, or None. Got 3"):
+        LabelingSession.resume(path, X, suggested=["ham"] * 3)
+
+
+def test_a_suggestion_is_taken_by_one_key(path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("=\n=\nq\n"))
+    learner = {"classes": ["ham", "eggs"]}
+    with session(path, learner=learner) as one:
+        row = one.question().row
+    suggested = [None] * 150
+    suggested[row] = "eggs"
+    with session(path, learner=learner, suggested=suggested) as one:
+        one.label()
+        (answer,) = one.answers()
+    assert (answer["row"], answer["label"]) == (row, "eggs")
+    told = capsys.readouterr().out
+    assert "Suggested: eggs (suggested)" in told
+    assert "\n[=] eggs  [1] ham  [2] eggs  [u] undo" in told
+    assert "\n[1] ham  [2] eggs  [u] undo" in told  # the next row has no suggestion
+    assert "A number from 1 to 2, the label itself, or" in told
 
 
 def test_a_journal_without_a_random_share_is_that_of_an_earlier_version(path):

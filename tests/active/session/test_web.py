@@ -104,6 +104,21 @@ def test_labels_are_in_the_journal_before_the_next_query(session_page, path):
     assert page.wait(30)
 
 
+def test_suggestions_are_on_the_page(path):
+    suggested = ["b", None, "?"] * 50
+    with open_session(path, suggested={"llm": suggested}) as session:
+        with WebOracle(session) as page:
+            browser = Browser(page)
+            for _ in range(9):
+                question = browser.state()["question"]
+                expected = None
+                if question["row"] % 3 == 0:
+                    expected = {"text": "Suggested: b (llm)", "label": 1}
+                assert question["suggested"] == expected
+                browser.act("answer", row=question["row"], label=0)
+        assert "50 suggestions of 'llm' are not one of the labels" in session.notes[0]
+
+
 def test_what_another_page_has_answered_is_not_answered_again(session_page):
     _, _, browser = session_page
     state = browser.state()
