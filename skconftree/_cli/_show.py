@@ -77,11 +77,11 @@ def _write_copy(model, output):
 
 def _write_onnx(model, output):
     try:
-        converted = export_onnx(model)
+        converted = export_onnx(model).SerializeToString()
     except (ImportError, TypeError, ValueError) as error:
         raise UserError(str(error)) from error
     with atomic_write(output) as file:
-        file.write(converted.SerializeToString())
+        file.write(converted)
 
 
 # What writes a model to a file that is not text.

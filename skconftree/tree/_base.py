@@ -80,7 +80,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
     )
 
     def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
-        """Return the converter of :func:`skl2onnx.to_onnx`, which calls this method.
+        """Return the converter of ``skl2onnx.to_onnx``, which calls this method.
 
         Returns
         -------
@@ -90,7 +90,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         return convert_operator
 
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
-        """Return what :func:`skl2onnx.to_onnx` calls to get the types of the outputs.
+        """Return what ``skl2onnx.to_onnx`` calls to get the types of the outputs.
 
         Returns
         -------

@@ -227,8 +227,9 @@ def set_output_types(operator: Any) -> None:
     from skl2onnx.common import data_types
 
     classes = operator.raw_operator.classes_
-    kind = {"b": "Boolean", "i": "Int64", "u": "Int64", "f": "Double"}.get(
-        classes.dtype.kind, "String"
+    labels = np.array(classes.tolist())  # the array may be of objects
+    kind = {"b": "Boolean", "i": "Int64", "f": "Double"}.get(
+        labels.dtype.kind, "String"
     )
     label, proba = operator.outputs
     label.type = getattr(data_types, f"{kind}TensorType")([None])
