@@ -82,6 +82,7 @@ class Pool(NamedTuple):
     readings: list  # how each of them is parsed
     dialect: object  # of the table
     texts: TextFeatures | None  # that computed X
+    text_names: list[str]  # columns of texts
     suggested: dict  # texts of the columns with suggested labels, by name
 
 
@@ -100,10 +101,26 @@ def read_pool(options):
         indices_of(getattr(options, option), list(columns), f"--{option}")
     y, labels = _labels(label_texts, options, len(next(iter(columns.values()))))
     notes += excluded_notes(written)
+    used = {*options.text, *options.ignore, *options.nominal, *options.numeric}
+    others = [name for name in columns if name not in used]
+    found = [name for name in others if types[name].reading is None]
+    text_names = list(options.text)
+    pictures = [name for name in found if _are_pictures(columns[name])]
+    for name in found:
+        if name in pictures:
+            notes.append(PICTURES.format(name=name))
+        elif _are_texts(columns[name]):
+            text_names.append(name)
+            notes.append(
+                f"column {name!r} has texts, whose words become features; --ignore "
+                f"{name} only shows it"
+            )
     feature_texts = {
         name: texts
         for name, texts in columns.items()
-        if name not in options.text and name not in options.ignore
+        if name not in text_names
+        and name not in options.ignore
+        and name not in pictures
     }
     tables, readings, feature_names = [], [], []
     for name, texts in feature_texts.items():
@@ -143,14 +160,14 @@ def read_pool(options):
         feature_names.append(name)
     nominal = [j for j, reading in enumerate(readings) if reading is None]
     formats = text_features = None
-    if options.text:
+    if text_names:
         kinds = [CATEGORIES if reading is None else NUMBERS for reading in readings]
-        parts = [(WORDS, columns[name]) for name in options.text]
+        parts = [(WORDS, columns[name]) for name in text_names]
         parts += zip(kinds, tables, strict=True)
         text_features = TextFeatures.fit(parts)
         X = text_features.transform([values for _, values in parts])
-        feature_names = [*options.text, *feature_names]
-        readings = [None] * len(options.text) + readings
+        feature_names = [*text_names, *feature_names]
+        readings = [None] * len(text_names) + readings
     elif tables:
         X = as_matrix(tables, len(y), readings)
         formats = _column_formats(feature_names, X, readings)
@@ -158,8 +175,29 @@ def read_pool(options):
         raise UserError(f"{options.data} has no features. {' '.join(notes)}")
     return Pool(
         *(X, y, labels, target, columns, nominal, formats, notes),
-        *(feature_names, readings, dialect, text_features, suggested),
+        *(feature_names, readings, dialect, text_features, text_names, suggested),
     )
+
+
+MIN_WORDS = 5  # of most values of a column of texts
+PICTURE_ENDINGS = (".avif", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+PICTURES = (
+    "column {name!r} has names of pictures, which --web --images FOLDER shows, but "
+    "which are not features; compute an embedding of each picture, for example with a "
+    "pretrained network, and join its numbers to the table by this column"
+)
+
+
+def _are_texts(values):
+    known = [text for text in values if not is_missing(text)]
+    n_texts = sum(len(text.split()) >= MIN_WORDS for text in known)
+    return 2 * n_texts > len(known)
+
+
+def _are_pictures(values):
+    known = [text for text in values if not is_missing(text)]
+    n_pictures = sum(text.strip().lower().endswith(PICTURE_ENDINGS) for text in known)
+    return 2 * n_pictures > len(known)
 
 
 def make_estimator(options, pool):
@@ -168,11 +206,11 @@ def make_estimator(options, pool):
     Strategies that query by leaves need a single tree.
     """
     parameters = {"random_state": options.seed}
-    if not options.text and pool.nominal:
+    if pool.texts is None and pool.nominal:
         parameters["categorical_features"] = pool.nominal
     if options.strategy in TREE_STRATEGIES:
         return ConfidenceTreeClassifier(**parameters)
-    if options.text:
+    if pool.texts is not None:
         return LogisticRegression(C=10.0, max_iter=1000)
     return ConfidenceForestClassifier(**parameters)
 
@@ -415,7 +453,7 @@ def _save_model(session, pool, options):
         model = with_dates(model, date_types(readings, with_times(X, readings)))
         save(options.model, model, metadata)
     else:
-        metadata[TEXTS] = options.text
+        metadata[TEXTS] = pool.text_names
         save_text_model(options.model, TextModel(pool.texts, model), metadata)
 
 

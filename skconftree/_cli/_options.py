@@ -296,7 +296,8 @@ data POOL
 --target COLUMN
   column with the labels that are known; it may be missing; default: label
 --text A,B,...
-  columns of free text, whose words become features
+  columns of free text, whose words become features; columns whose values mostly have
+  five words or more are recognized
 --show A,B,...
   columns to show; default: all, or those of --text
 --ignore A,B,...

@@ -488,6 +488,41 @@ def test_labels_of_a_model_are_suggested(numbers, monkeypatch, capsys):
     assert "--suggest 'lm' is not one of the columns" in capsys.readouterr().err
 
 
+def test_texts_are_recognized(pool, monkeypatch, capsys):
+    path, _ = pool
+    argv = [path, "--labels", "ham,spam"]
+    assert label(monkeypatch, ["1", "2", "?", "q"], *argv) == 0
+    told = capsys.readouterr()
+    note = "column 'message' has texts, whose words become features; --ignore message"
+    assert note in told.err
+    assert re.search(r"\nsender +(shop|work)\n", told.out)  # all columns are shown
+    head = json.loads(path.with_name("pool.answers.jsonl").read_text().splitlines()[0])
+    estimator = head["learner"]["with"]["estimator"]
+    assert estimator["class"].endswith("LogisticRegression")
+    predicted_again(path, path.with_name("pool.model"), capsys)
+    # as before
+    argv += ["--answers", path.with_name("new.jsonl"), "--ignore", "message"]
+    assert label(monkeypatch, "12q", *argv) == 0
+    assert "has texts" not in capsys.readouterr().err
+    model = load_model(path.with_name("pool.model"))
+    assert model.feature_names_in_.tolist() == ["sender"]
+
+
+def test_pictures_need_features(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "birds.csv"
+    lines = ["file,size"] + [f"bird {row}.JPG,{row % 7}" for row in range(40)]
+    path.write_text("\n".join(lines))
+    argv = [path, "--labels", "wren,robin"]
+    assert label(monkeypatch, "12q", *argv) == 0
+    told = capsys.readouterr().err
+    assert "column 'file' has names of pictures" in told
+    assert "compute an embedding of each picture" in told
+    assert "--text" not in told
+    assert label(monkeypatch, "q", *argv, "--ignore", "size") == 1
+    told = capsys.readouterr().err
+    assert "has no features. column 'file' has names of pictures" in told
+
+
 def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--strategy", "most_likely"]
     journal = numbers.with_name("numbers.answers.jsonl")

@@ -12,6 +12,7 @@ LightGBM can be continued, but only with the initial number of classes.
 from copy import copy
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
@@ -65,6 +66,13 @@ class BoostedTrees:
 
     def scores(self, X, n_classes, first=0):
         """Sum the values of the trees from `first` on, for each row and class."""
+        if issparse(X):
+            used = self._used_columns()
+            trees = self._with_columns(used)
+            parts = gen_batches(X.shape[0], CHUNK)
+            X = X[:, used] if len(used) else X[:, :1]
+            out = [trees.scores(X[part].toarray(), n_classes, first) for part in parts]
+            return np.concatenate(out)
         X = np.asarray(X, dtype=np.float32)
         out = np.zeros((len(X), n_classes))
         # leaves are their own children, so that rows stay in them
@@ -90,7 +98,17 @@ class BoostedTrees:
 
     def boost(self, X, codes, n_classes, n_steps):
         """Add trees in `n_steps` steps, unless all rows are of one class."""
-        if n_classes < 2 or len(X) == 0 or codes.min() == codes.max():
+        if n_classes < 2 or len(codes) == 0 or codes.min() == codes.max():
+            return
+        if issparse(X):
+            # other columns are 0 in all rows, so that no split uses them
+            used = np.union1d(X.indices, self._used_columns()).astype(np.int32)
+            used = used if len(used) else np.zeros(1, dtype=np.int32)
+            trees = self._with_columns(used)
+            trees.boost(X[:, used].toarray(), codes, n_classes, n_steps)
+            features = trees.features
+            trees.features = np.where(features < 0, features, used[features])
+            vars(self).update(vars(trees))
             return
         scores = self.scores(X, n_classes)
         columns = np.ascontiguousarray(X.T, dtype=np.float32)
@@ -105,6 +123,16 @@ class BoostedTrees:
                 curvature = np.maximum(p[:, k] * (1.0 - p[:, k]), MIN_CURVATURE)
                 self._append(k, self._grow(columns, order, gradient, curvature))
             scores += self.scores(X, n_classes, first)
+
+    def _used_columns(self):
+        return np.unique(self.features[self.features >= 0])
+
+    def _with_columns(self, used):
+        # Copy for a table that has only some columns, which are ascending.
+        trees = copy(self)
+        local = np.searchsorted(used, self.features).astype(np.int32)
+        trees.features = np.where(self.features < 0, self.features, local)
+        return trees
 
     def _append(self, target, nodes):
         features, thresholds, left, values = zip(*nodes, strict=True)

@@ -188,12 +188,17 @@ class LearningToSampleClassifier(
     sampler: Any = None
     random_state: Seed = None
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def fit(self, X: TableLike, y: Callable[..., Any] | ArrayLike) -> Self:
         """Query labels and fit the model to them.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like or sparse matrix of shape (n_rows, n_features)
             The pool.
         y : callable or array-like of shape (n_rows,)
             Oracle, called as ``y(rows, indices)`` with rows of `X` and their indices,
@@ -226,9 +231,10 @@ class LearningToSampleClassifier(
         if self.sampler is not None:
             clone(self.sampler)  # before any label is queried
         table = X
-        X = validate_data(self, X, dtype=np.float32, order="C")
-        oracle = _oracle(y, table, len(X))
-        sizes = self._round_sizes(len(X))
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, order="C")
+        n_rows = X.shape[0]
+        oracle = _oracle(y, table, n_rows)
+        sizes = self._round_sizes(n_rows)
         rng = check_random_state(self.random_state)
         seed = rng.randint(2**31 - 1)
         groups = find_groups(self.groups, X, sizes[0], self.max_dimensions, seed)
@@ -263,7 +269,9 @@ class LearningToSampleClassifier(
 
     def _scores(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, order="C", reset=False)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False
+        )
         return self._trees.scores(X, len(self.classes_))
 
     @reads
@@ -272,7 +280,7 @@ class LearningToSampleClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows to predict.
 
         Returns
@@ -292,7 +300,7 @@ class LearningToSampleClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows to predict.
 
         Returns
@@ -308,7 +316,7 @@ class LearningToSampleClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like or sparse matrix of shape (n_rows, n_features)
             Rows to predict.
 
         Returns
@@ -355,7 +363,7 @@ class _Run:
 
     def __init__(self, model, X, groups, rng):
         self.model, self.X, self.groups, self.rng = model, X, groups, rng
-        self.is_candidate = np.ones(len(X), dtype=bool)  # rows that may be queried
+        self.is_candidate = np.ones(X.shape[0], dtype=bool)  # rows that may be queried
         self.classes = []
         self.label_codes = LabelCodes(None)  # validates labels and sorts the classes
         self.labels = []  # one array per round
@@ -436,7 +444,7 @@ class _Run:
         if len(self.rows) < MIN_OUT_OF_FOLD_LABELS:
             scores = self.trees.scores(X, K)
         else:
-            scores = np.empty((len(X), K))
+            scores = np.empty((X.shape[0], K))
             for fold, trees in enumerate(self.held_out):
                 held_out_rows = self.folds == fold
                 scores[held_out_rows] = trees.scores(X[held_out_rows], K)

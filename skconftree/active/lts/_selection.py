@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
 from sklearn.utils import check_random_state, gen_batches
 
 from ..._compat import HasMethods, Interval, validate_parameters
@@ -72,9 +74,20 @@ def _axes(X, max_dimensions):
     return axes, mean
 
 
+def _components(X, n_components, seed):
+    # Coordinates of sparse rows.
+    n_components = min(n_components, X.shape[1] - 1)
+    if n_components < 1:
+        return X.toarray()
+    with np.errstate(all="ignore"):  # explained variance, if all rows are equal
+        return TruncatedSVD(n_components, random_state=seed).fit_transform(X)
+
+
 def find_groups(groups, X, n_cells, max_dimensions, seed):
     """Groups of rows from None, labels of groups, or a clusterer."""
     if groups is None:
+        if issparse(X):
+            X = _components(X, max_dimensions, seed)
         return cell_groups(X, n_cells, max_dimensions)
     name = "groups"
     if hasattr(groups, "fit_predict"):
@@ -84,10 +97,10 @@ def find_groups(groups, X, n_cells, max_dimensions, seed):
             clusterer.set_params(random_state=seed)
         groups = clusterer.fit_predict(X)
     groups = np.asarray(groups)
-    if groups.shape != (len(X),):
+    if groups.shape != (X.shape[0],):
         raise ValueError(
-            f"{name} must return one group for each of the {len(X)} rows. Got shape "
-            f"{groups.shape}."
+            f"{name} must return one group for each of the {X.shape[0]} rows. Got "
+            f"shape {groups.shape}."
         )
     if is_unlabeled(groups, None).any():
         raise ValueError(

@@ -393,13 +393,15 @@ class _Api:
             return self._state()
 
     def picture(self, row, index):
-        """Return type and content of an image of the current row."""
+        """Return type and content of an image of the current row, or a listed one."""
         with self.lock:
             self._check_open()
             question = self.session.question()
-        values = [] if question is None else self._values(question.row)
+            shown = {answer["row"] for answer in self._answers()}
+        shown |= set() if question is None else {question.row}
+        values = self._values(row) if row in shown else []
         image = None
-        if question is not None and question.row == row and index < len(values):
+        if index < len(values):
             image = self.images and self.images.read(values[index][1])
         if image is None:
             raise RequestError(HTTPStatus.NOT_FOUND, "This image does not exist.")
@@ -494,7 +496,7 @@ class _Api:
             "question": None if question is None else self._question(question),
             "ended": ENDS.get(progress.ended),
             "notes": list(map(visible, session.notes)),
-            "answers": list(map(self._listed, session.answers()[:MAX_LISTED])),
+            "answers": list(map(self._listed, self._answers())),
         }
 
     def _question(self, question):
@@ -534,12 +536,23 @@ class _Api:
         values = self.session._shown.values(row)
         return [(name, values[name]) for name in self.show or values]
 
+    def _answers(self):
+        return self.session.answers()[:MAX_LISTED]
+
     def _listed(self, answer):
         text = " ".join(value for _, value in self._values(answer["row"]))
         return {
             "row": answer["row"],
             "label": self._index_of(answer["label"]),
             "text": visible(text[:MAX_CHARACTERS]),
+            "picture": next(
+                (
+                    index
+                    for index, (_, value) in enumerate(self._values(answer["row"]))
+                    if self.images and self.images.find(value)
+                ),
+                None,
+            ),
         }
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from skconftree.active.lts._boosting import BoostedTrees
@@ -121,3 +122,29 @@ def test_a_class_that_comes_late():
         g, h = p[:, k] - (y == k), p[:, k] * (1 - p[:, k])
         added = 0.3 * slow_tree(X, g, h, 3, 1.0)
         assert_allclose(trees.scores(X, 3)[:, k], before[:, k] + added, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sparse_rows_give_the_trees_of_dense_ones(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 40), dtype=np.float32)
+    X[rng.random(X.shape) < 0.9] = 0.0
+    codes = ((X[:, 7] > 0.3) + (X[:, 2] > 0.2) * (n_classes - 2)).astype(np.intp)
+    codes[:n_classes] = range(n_classes)
+    dense, sparse = (BoostedTrees(0.3, 3, 1.0, 0.0) for _ in range(2))
+    for part in (slice(0, 40), slice(0, 80)):  # trees of an earlier round are retained
+        dense.boost(X[part], codes[part], n_classes, 4)
+        sparse.boost(csr_matrix(X[part]), codes[part], n_classes, 4)
+        for name, values in vars(dense).items():
+            np.testing.assert_array_equal(values, getattr(sparse, name), err_msg=name)
+    assert len(np.unique(dense.features)) > 3
+    found = sparse.scores(csr_array(X), n_classes)
+    np.testing.assert_array_equal(found, dense.scores(X, n_classes))
+    empty = csr_matrix((5, 40), dtype=np.float32)
+    np.testing.assert_array_equal(
+        sparse.scores(empty, n_classes), dense.scores(empty.toarray(), n_classes)
+    )
+    none = BoostedTrees(0.3, 3, 1.0, 0.0)
+    none.boost(empty, np.array([0, 1, 0, 1, 0]), 2, 2)
+    assert (none.features == -1).all()
+    assert none.scores(csr_matrix(X), 2).shape == (80, 2)

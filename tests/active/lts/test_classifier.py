@@ -9,11 +9,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.effort import cases
 from reference.rare_class import make_rare
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree.active import ActiveLearner, LearningToSampleClassifier, LTSSampling
@@ -540,3 +542,27 @@ def test_chosen_labels_are_better_than_random_ones(seed):
     f1 = f1_score(y, chosen.predict(X))
     assert f1 > 0.5
     assert f1 > f1_score(y, random.predict(X), zero_division=0.0)
+
+
+def test_texts_are_sparse_rows():
+    rng = np.random.default_rng(0)
+    y = (rng.random(600) < 0.1).astype(int)
+    kinds = [["meeting", "report", "team"], ["cheap", "money", "win"]]
+    texts = [
+        " ".join([*rng.choice(kinds[label], 2), *rng.choice(list("abcdefgh"), 6)])
+        for label in y
+    ]
+    X = TfidfVectorizer(token_pattern=r"\w+").fit_transform(texts)
+    model = LearningToSampleClassifier(60, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.97
+    assert model.labels_.mean() > 0.15  # the rare class is queried more often
+    again = LearningToSampleClassifier(60, random_state=0).fit(csr_array(X), y)
+    assert (again.queried_ == model.queried_).all()
+    proba = model.predict_proba(X)
+    np.testing.assert_array_equal(again.predict_proba(X.tocsc()), proba)
+    np.testing.assert_array_equal(model.predict_proba(X.toarray()), proba)
+    narrow = LearningToSampleClassifier(20, random_state=0).fit(X[:, :1], y)
+    assert narrow.n_labeled_ == 20
+    learner = ActiveLearner(LearningToSampleClassifier(), strategy="lts")
+    learner.fit(X).run(lambda _, rows: y[rows], budget=12)
+    assert learner.n_labeled_ == 12

@@ -247,6 +247,16 @@ def test_pictures_come_from_their_folder_only(tmp_path, path):
             assert (found == PNG) == (place == 0)
         for wrong in (f"{row + 1}/0", f"{row}/../../text.txt", f"{row}/%2e%2e"):
             assert browser.ask("GET", f"{browser.path}picture/{wrong}")[0].status == 404
+        # an earlier answer keeps its picture, as a thumbnail
+        state = browser.act("answer", row=row, label=0)[1]
+        assert state["answers"][0]["picture"] == 0
+        reply, found = browser.ask("GET", f"{browser.path}picture/{row}/0")
+        assert (reply.status, found) == (200, PNG)
+        assert browser.ask("GET", f"{browser.path}picture/{row}/3")[0].status == 404
+        other = {row, state["question"]["row"]}
+        unseen = next(one for one in range(len(X)) if one not in other)
+        reply, _ = browser.ask("GET", f"{browser.path}picture/{unseen}/0")
+        assert reply.status == 404
 
 
 def test_signs_that_hide_are_left_out(path):
