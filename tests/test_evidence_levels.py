@@ -80,3 +80,20 @@ def test_audits_keep_their_level():
             assert float(row[kind].split()[0]) <= most, row
     # without a correction it is broken, so the study can tell
     assert max(float(row["none"].split()[0]) for row in rows) > 3 * most
+
+
+def mean_and_error(cell):
+    mean, error = cell.split(" (")
+    return float(mean), float(error.rstrip(")"))
+
+
+def test_unbiased_importances_of_useless_columns_are_0_on_average():
+    rows = [row for row in read("importances-bias") if "useless" in row["column"]]
+    assert len(rows) == 18
+    for row in rows:
+        for kind in ("unbiased", "permutation"):
+            mean, error = mean_and_error(row[kind])
+            assert abs(mean) <= 3.0 * error, row
+    # the impurity-based importance of a column with many categories exceeds all others
+    many = [row for row in rows if row["column"] == "useless nominal, 1,000 values"]
+    assert all(mean_and_error(row["impurity-based"])[0] > 0.5 for row in many)

@@ -144,6 +144,17 @@ def test_a_weight_is_a_number_of_repeats():
     assert np.allclose(forest.unbiased_feature_importances_, expected, rtol=1e-12)
 
 
+def test_threads_do_not_change_importances():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(3000, 3))  # enough rows times trees for two threads
+    y = (X[:, 0] + rng.normal(size=3000) > 0.0).astype(int)
+    weight = rng.uniform(0.5, 2.0, 3000)
+    forest = ConfidenceForestClassifier(50, max_depth=3, oob_score=True, random_state=0)
+    expected = forest.fit(X, y, weight).unbiased_feature_importances_
+    forest.set_params(n_jobs=2).fit(X, y, weight)
+    assert np.array_equal(forest.unbiased_feature_importances_, expected)
+
+
 def test_a_sparse_table_has_the_importances_of_a_dense_one():
     from scipy.sparse import csr_array
 
