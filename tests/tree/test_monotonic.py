@@ -20,7 +20,7 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
-from skconftree.tree import LeafReason, PessimisticPruning, _monotonic
+from skconftree.tree import LeafReason, PessimisticPruning, _isotonic, _monotonic
 from skconftree.tree.nodes._derived import shrunk
 from skconftree.utils import _model_file
 
@@ -183,7 +183,7 @@ def test_isotonic_regression():
         order = np.triu(rng.random((n, n)) < rng.random(), 1)
         shuffled = rng.permutation(n)
         order = order[np.ix_(shuffled, shuffled)]
-        value = _monotonic.isotonic_regression(target, weight, *np.nonzero(order))
+        value = _isotonic.isotonic_regression(target, weight, *np.nonzero(order))
         assert_allclose(value, optimal_values(target, weight, order), atol=1e-12)
 
 
@@ -192,7 +192,7 @@ def test_isotonic_regression_of_a_sequence():
     target, weight = rng.random(500) + np.linspace(0, 1, 500), rng.random(500) + 0.1
     chain = np.arange(499), np.arange(1, 500)
     expected = isotonic_regression(target, sample_weight=weight)
-    value = _monotonic.isotonic_regression(target, weight, *chain)
+    value = _isotonic.isotonic_regression(target, weight, *chain)
     assert_allclose(value, expected, rtol=1e-12)
 
 
@@ -204,8 +204,8 @@ def test_order_of_leaves_is_that_of_their_cells(seed):
     signs = ((1, -1, 0), (1, 0, 0), (-1, 1, 1))[seed % 3]
     model = ConfidenceTreeClassifier(None, max_depth=5, monotonic_cst=signs).fit(X, y)
     tree = model.tree_
-    nodes = np.flatnonzero(tree.n_children == 0)
-    found = _monotonic._comparable(tree, signs, nodes)
+    nodes, found = _isotonic.comparable_nodes(tree, np.array(signs, dtype=np.int8))
+    assert_array_equal(nodes, np.flatnonzero(tree.n_children == 0))
     # all combinations of values
     points = np.array(list(product(*map(np.unique, X.T))))
     leaf = np.searchsorted(nodes, tree.apply(points))
