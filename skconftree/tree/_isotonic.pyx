@@ -408,11 +408,10 @@ cdef class IsotonicRegression:
     cdef const float64_t* target    # [n]
     cdef const float64_t* weight    # [n]
     cdef const intp_t* ends[2]      # [2, m] the lower and the upper value of each pair
-    cdef intp_t* start[2]           # [2, n + 1] in `pairs`, of the pairs in which each value is
-                                    # the lower one, and in which it is the upper one
+    cdef intp_t* start[2]           # [2, n + 1] in `pairs`, of the pairs within a group in which
+    cdef intp_t* end[2]             # each value is the lower one, and in which it is the upper one
     cdef intp_t* pairs[2]           # [2, m] indices of pairs, sorted by that value
     cdef intp_t* members            # [n] indices of the values, group by group
-    cdef intp_t* group              # [n] of each value
     cdef intp_t* level              # [n] length of the shortest path to it, -1 = none
     cdef intp_t* arc                # [n] the next edge to try
     cdef intp_t* queue              # [n + 1] values of a search or of a path
@@ -431,9 +430,9 @@ cdef class IsotonicRegression:
         self.m = m
         for side in range(2):
             self.start[side] = <intp_t*> arena.take_zeros(n + 1, sizeof(intp_t))
+            self.end[side] = <intp_t*> arena.take(n, sizeof(intp_t))
             self.pairs[side] = <intp_t*> arena.take(m, sizeof(intp_t))
         self.members = <intp_t*> arena.take(n, sizeof(intp_t))
-        self.group = <intp_t*> arena.take_zeros(n, sizeof(intp_t))
         self.level = <intp_t*> arena.take(n, sizeof(intp_t))
         self.arc = <intp_t*> arena.take_zeros(n, sizeof(intp_t))
         self.queue = <intp_t*> arena.take(n + 1, sizeof(intp_t))
@@ -449,7 +448,7 @@ cdef class IsotonicRegression:
         const intp_t* second,
     ) noexcept nogil:
         # Set the values.
-        cdef intp_t n_groups = 1, n_ranges = 1, begin, end, middle, i
+        cdef intp_t n_ranges = 1, begin, end, middle, i
         cdef bint changed = True
         self.target = target
         self.weight = weight
@@ -470,9 +469,6 @@ cdef class IsotonicRegression:
                 continue
             middle = self._divide(begin, end)
             if middle < end:
-                for i in range(middle, end):
-                    self.group[self.members[i]] = n_groups
-                n_groups += 1
                 self.stack[2 * n_ranges + 1] = middle
                 self.stack[2 * n_ranges + 2] = middle
                 self.stack[2 * n_ranges + 3] = end
@@ -498,17 +494,16 @@ cdef class IsotonicRegression:
             self.pairs[side][start[node + 1]] = i
         for node in range(self.n):      # the ends have become the starts
             start[node] = start[node + 1]
+            self.end[side][node] = start[node + 2] if node + 2 <= self.n else self.m
         start[self.n] = self.m
 
     cdef bint _is_in_order(self, intp_t begin, intp_t end) noexcept nogil:
-        cdef intp_t i, k, node, above
+        cdef intp_t i, k, node
         for i in range(begin, end):
             node = self.members[i]
-            for k in range(self.start[0][node], self.start[0][node + 1]):
-                above = self.ends[1][self.pairs[0][k]]
-                if self.group[above] == self.group[node]:
-                    if self.target[node] > self.target[above]:
-                        return False
+            for k in range(self.start[0][node], self.end[0][node]):
+                if self.target[node] > self.target[self.ends[1][self.pairs[0][k]]]:
+                    return False
         return True
 
     cdef intp_t _divide(self, intp_t begin, intp_t end) noexcept nogil:
@@ -526,7 +521,7 @@ cdef class IsotonicRegression:
             node = self.members[i]
             self.excess[node] = self.weight[node] * (self.target[node] - mean)
             total += max(self.excess[node], 0.0)
-            for k in range(self.start[0][node], self.start[0][node + 1]):
+            for k in range(self.start[0][node], self.end[0][node]):
                 self.flow[self.pairs[0][k]] = 0.0
         self.min_excess = TOLERANCE * total
         while self._find_levels(begin, end):
@@ -542,28 +537,39 @@ cdef class IsotonicRegression:
                 i += 1
         if middle == begin:     # a rounding error
             middle = end
-        if middle == end:
-            for i in range(begin, end):
-                self.value[self.members[i]] = mean
+        for i in range(begin, end):
+            node = self.members[i]
+            if middle == end:
+                self.value[node] = mean
+            else:
+                self._drop_pairs(node, 0)
+                self._drop_pairs(node, 1)
         return middle
+
+    cdef void _drop_pairs(self, intp_t node, intp_t side) noexcept nogil:
+        # Drop the pairs of a value with values of the other group.
+        cdef intp_t* pairs = self.pairs[side]
+        cdef intp_t end = self.start[side][node]
+        cdef intp_t k, other
+        for k in range(end, self.end[side][node]):
+            other = self.ends[1 - side][pairs[k]]
+            if (self.level[other] >= 0) == (self.level[node] >= 0):
+                pairs[end] = pairs[k]
+                end += 1
+        self.end[side][node] = end
 
     cdef intp_t _edge(self, intp_t node, intp_t arc, intp_t* pair) noexcept nogil:
         # The value at the other end of an edge of the residual graph; -1 if the edge has
-        # no capacity or leaves the group, -2 after the last edge.
-        cdef intp_t n_out = self.start[0][node + 1] - self.start[0][node]
-        cdef intp_t other
+        # no capacity, -2 after the last edge.
+        cdef intp_t n_out = self.end[0][node] - self.start[0][node]
         if arc < n_out:
             pair[0] = self.pairs[0][self.start[0][node] + arc]
-            other = self.ends[1][pair[0]]
-        else:
-            arc += self.start[1][node] - n_out
-            if arc >= self.start[1][node + 1]:
-                return -2
-            pair[0] = ~self.pairs[1][arc]
-            if not self.flow[~pair[0]] > 0.0:
-                return -1
-            other = self.ends[0][~pair[0]]
-        return other if self.group[other] == self.group[node] else -1
+            return self.ends[1][pair[0]]
+        arc += self.start[1][node] - n_out
+        if arc >= self.end[1][node]:
+            return -2
+        pair[0] = ~self.pairs[1][arc]
+        return self.ends[0][~pair[0]] if self.flow[~pair[0]] > 0.0 else -1
 
     cdef bint _find_levels(self, intp_t begin, intp_t end) noexcept nogil:
         # Breadth-first search from the sources. Returns whether it reaches a sink.

@@ -11,8 +11,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from reference.isotonic import bounds_of_nodes, comparable_nodes
 from scipy import sparse
+from scipy.optimize import linprog
 from scipy.special import xlogy
 from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
@@ -194,6 +198,90 @@ def test_isotonic_regression_of_a_sequence():
     expected = isotonic_regression(target, sample_weight=weight)
     value = _isotonic.isotonic_regression(target, weight, *chain)
     assert_allclose(value, expected, rtol=1e-12)
+
+
+def test_isotonic_regression_of_many_values():
+    rng = np.random.default_rng(0)
+    for n_pairs in (0, 60, 300, 2000):
+        target, weight = rng.random(80).round(2), rng.integers(1, 9, 80).astype(float)
+        ranks = np.sort(rng.integers(80, size=(2, n_pairs)), axis=0)
+        pairs = rng.permutation(80)[ranks[:, ranks[0] < ranks[1]]]
+        value = _isotonic.isotonic_regression(target, weight, *pairs)
+        assert (value[pairs[0]] <= value[pairs[1]]).all()
+        # the projection on a cone: the residuals are orthogonal to the values, and have
+        # no positive sum over a set that contains all values above its own
+        residual = weight * (target - value)
+        assert_allclose([residual.sum(), residual @ value], 0.0, atol=1e-9)
+        below = np.zeros((pairs.shape[1] + 1, 80))
+        below[np.arange(pairs.shape[1]), pairs[0]] = 1.0
+        below[np.arange(pairs.shape[1]), pairs[1]] = -1.0
+        best = linprog(-residual, below, np.zeros(len(below)), bounds=(0.0, 1.0))
+        assert -best.fun < 1e-9
+
+
+def random_tree(rng):
+    """A tree with few rows per leaf, and the signs of its features."""
+    n_features = int(rng.integers(1, 5))
+    X, y = random_table(rng, rng.integers(30, 200), n_features, decimals=1)
+    signs = rng.choice(SIGNS, n_features)
+    X[rng.random(X.shape) < rng.choice([0.0, 0.2])] = np.nan
+    columns = {f"x{j}": column for j, column in enumerate(X.T)}
+    for j in np.flatnonzero(signs == 0):
+        if rng.random() < 0.7:
+            codes = rng.integers(rng.choice([3, 9, 80]), size=len(y))
+            columns[f"x{j}"] = pd.Categorical(codes.astype(str))
+    model = ConfidenceTreeClassifier(
+        None,
+        max_depth=int(rng.integers(2, 7)),
+        nominal_splits=rng.choice(["binary", "multiway"]),
+        pruning=rng.choice([None, "c45"]),
+        shrinkage=rng.choice([0.0, 3.0]),
+        class_weight=rng.choice([None, "balanced"]),
+    )
+    names = dict(zip(columns, signs.tolist(), strict=True))
+    tree = model.set_params(monotonic_cst=names).fit(pd.DataFrame(columns), y).tree_
+    return tree, signs.astype(np.int8)
+
+
+def check_values_of_a_tree(seed):
+    tree, signs = random_tree(np.random.default_rng(seed))
+    nodes, pairs = _isotonic.comparable_nodes(tree, signs)
+    expected_nodes, expected = comparable_nodes(tree, signs)
+    assert_array_equal(nodes, expected_nodes)
+    assert_array_equal(pairs, expected)
+    free = unconstrained(tree)
+    found = _isotonic.clipped_values(tree, signs, tree.raw_proba, free)
+    clipped = free[:, 1].clip(*bounds_of_nodes(tree, signs))
+    assert_array_equal(found, np.column_stack([1.0 - clipped, clipped]))
+    if not signs.any() or tree.node_count == 1:
+        return
+    weight = tree.weighted_n_node_samples[nodes]
+    is_leaf, target = tree.n_children[nodes] == 0, free[nodes, 1]
+    value = _isotonic.isotonic_regression(
+        target, np.where(is_leaf & (weight > 0.0), weight, 1e-6), *expected
+    )
+
+    def loss(value):
+        terms = xlogy(target, value) + xlogy(1.0 - target, 1.0 - value)
+        return -(weight * terms)[is_leaf].sum()
+
+    if loss(value) <= loss(clipped[nodes]):
+        clipped[nodes] = value
+    assert_array_equal(tree.proba, np.column_stack([1.0 - clipped, clipped]))
+
+
+@pytest.mark.filterwarnings("ignore:No split uses column")
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_values_are_those_of_the_slow_reference(seed):
+    check_values_of_a_tree(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No split uses column")
+def test_values_of_2_000_trees_are_those_of_the_slow_reference():
+    for seed in range(2000):
+        check_values_of_a_tree(seed)
 
 
 @pytest.mark.parametrize("seed", range(6))

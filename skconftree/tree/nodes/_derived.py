@@ -153,24 +153,6 @@ def _totals(value):
     return np.add.accumulate(value, axis=1)[:, -1:]
 
 
-def proportions(counts, class_weight, parent):
-    """Class proportions of all nodes."""
-    value = counts * class_weight
-    total = _totals(value)
-    if not total[0]:
-        value[0], total[0] = 1.0, float(value.shape[1])
-    empty = np.flatnonzero(total == 0.0)
-    if len(empty):
-        # without rows: use the nearest ancestor that has rows
-        source, parent = np.arange(len(value)), np.maximum(parent, 0)
-        while len(empty):
-            source[empty] = parent[source[empty]]
-            empty = empty[total[source[empty], 0] == 0.0]
-        value, total = value[source], total[source]
-    value /= total
-    return value
-
-
 def sum_of_leaves(counts, tree):
     """Add the counts of its descendants to those of each node, in place."""
     parent, depth = tree.parent, tree.depth

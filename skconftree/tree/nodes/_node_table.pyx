@@ -16,7 +16,6 @@ from skconftree.tree.nodes._derived import (
     evidence_of_nodes,
     leaf_reasons,
     paths,
-    proportions,
     proportions_of_leaves,
     pruned_stops,
     competitors_of_nodes,
@@ -129,6 +128,34 @@ def sum_leaves(
         n_rows[above] += n_rows[node]
         for c in range(counts.shape[1]):
             counts[above, c] += counts[node, c]
+
+
+def proportions(
+    const float64_t[:, ::1] counts not None, const float64_t[::1] class_weight not None,
+    const int32_t[::1] parent not None,
+):
+    """Class proportions of all nodes.
+
+    A node without rows has those of its nearest ancestor that has rows.
+    """
+    cdef intp_t n = counts.shape[0], K = counts.shape[1]
+    cdef intp_t node, above, c
+    cdef float64_t total
+    values = np.empty((n, K))
+    cdef float64_t[:, ::1] value = values
+    with nogil:
+        for node in range(n):
+            total = 0.0
+            for c in range(K):
+                value[node, c] = counts[node, c] * class_weight[c]
+                total += value[node, c]
+            above = max(parent[node], 0)    # parents have smaller ids
+            for c in range(K):
+                if total != 0.0:
+                    value[node, c] /= total
+                else:
+                    value[node, c] = value[above, c] if node > 0 else 1.0 / <float64_t> K
+    return values
 
 
 cdef class Snapshot:
