@@ -147,7 +147,7 @@ cdef class ComparableNodes:
     """Pairs of terminal nodes of a tree, the first of which must not have a larger value."""
 
     cdef Tree tree
-    cdef const int8_t* signs
+    cdef const int8_t* signs    # [n_features], of the caller
     cdef Arena arena
     cdef intp_t n_nodes
     cdef intp_t* nodes          # [n_nodes] ids of the terminal nodes, ascending

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference.node_tables import node_table_of
 from reference.streams import grown, make_stream
-from skconftree.tree.nodes._node_table import NodeTable
+from skconftree.tree.nodes._node_table import NodeTable, proportions
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.tree import node_table
@@ -28,6 +28,31 @@ STREAM = make_stream(3, 900, 3, kinds=["continuous", "ties", "one_hot"], signal=
 def make_model(**settings):
     settings = {"bound": "gtest", "delta": 0.5, "grace_period": 20} | settings
     return ConfidenceTreeClassifier(**settings)
+
+
+# -- class proportions -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("root", [0.0, 1.0])
+def test_a_node_without_rows_has_the_proportions_of_its_nearest_ancestor(root):
+    rng = np.random.default_rng(0)
+    n, class_weight = 200, np.array([1.0, 2.5, 0.0])
+    parent = np.array([-1, *(rng.integers(i) for i in range(1, n))], dtype=np.int32)
+    counts = rng.integers(4, size=(n, 3)) * (rng.random((n, 1)) < 0.5)
+    counts = counts.astype(float)
+    counts[0] = root
+    found = proportions(counts, class_weight, parent)
+    for node in range(n):
+        source = node
+        while source >= 0 and not (counts[source] * class_weight).any():
+            source = parent[source]
+        share = counts[source] * class_weight if source >= 0 else np.ones(3)
+        np.testing.assert_array_equal(found[node], share / share.sum())
+    # summed in the order of the classes
+    many = rng.random((n, 40))
+    found = proportions(many, np.ones(40), parent)
+    total = np.add.accumulate(many, axis=1)[:, -1:]
+    np.testing.assert_array_equal(found, many / total)
 
 
 # -- bytes -------------------------------------------------------------------------
