@@ -22,12 +22,12 @@ from ._steps import SplitRequest
 class GrowFromRows(NamedTuple):
     """Grow the subtree of a node from its rows, which have only `present` levels.
 
-    `heads` describe the columns without their rows, as each `CodedColumn` does.
+    `metadata` has a `CodedColumn` without rows for each column.
     `grow_below` is the function that grows the subtree. With `has_distinct`, repeated
     rows of a bootstrap sample count once for the bound (the split rule).
     """
 
-    heads: list
+    metadata: list
     present: list | None
     n_levels: list | None
     has_distinct: bool
@@ -43,12 +43,12 @@ class GrowFromRows(NamedTuple):
         return self.grow_below(node, columns, rows.y, rows.counts, distinct)
 
     def _column(self, feature, codes):
-        head = self.heads[feature]
-        if self.present is not None and head.levels is not None:
+        column = self.metadata[feature]
+        if self.present is not None and column.levels is not None:
             ranks = np.zeros(self.n_levels[feature], codes.dtype)
-            ranks[self.present[feature]] = np.arange(head.n_levels)
+            ranks[self.present[feature]] = np.arange(column.n_levels)
             codes = ranks[codes]
-        return head._replace(codes=codes)
+        return column._replace(codes=codes)
 
 
 class Child(NamedTuple):
@@ -74,14 +74,14 @@ class Division(NamedTuple):
 class SampleNodes:
     """Nodes of one tree whose rows are in parts.
 
-    `heads` describe the columns of the sample without its rows; levels that do not
+    `metadata` describes the columns of the sample without its rows; levels that do not
     occur are omitted. Counts of a node have the shape (codes of all columns, classes),
     with one more column if rows are `repeated`: the number of rows. `distinct` are the
     weights of the rows without repetitions, or None.
     """
 
     def __init__(
-        self, engine, heads, n_classes, counts, distinct, max_gathered, reporter
+        self, engine, metadata, n_classes, counts, distinct, max_gathered, reporter
     ):
         self._reporter = reporter
         self._engine = engine
@@ -102,35 +102,35 @@ class SampleNodes:
         self._weights = {0: weight}
         self._present = self._n_levels = self._grow_below = None
         if is_part:
-            self._omit_absent_levels(heads, root_counts)
+            self._omit_absent_levels(metadata, root_counts)
         else:
-            self.heads = heads
+            self.metadata = metadata
         self._counts = {0: self._of_sample(root_counts)}
 
-    def _omit_absent_levels(self, heads, root_counts):
+    def _omit_absent_levels(self, metadata, root_counts):
         # Remove levels that do not occur in the sample.
-        self._present, self.heads, start = [], [], 0
-        for head in heads:
-            occurs = root_counts[start : start + head.n_levels].any(axis=1)
-            start += head.n_levels
-            if head.levels is None:
+        self._present, self.metadata, start = [], [], 0
+        for column in metadata:
+            occurs = root_counts[start : start + column.n_levels].any(axis=1)
+            start += column.n_levels
+            if column.levels is None:
                 occurs[:] = True
             self._present.append(np.flatnonzero(occurs))
-            if head.levels is not None:
-                head = CodedColumn(
-                    head.codes,
+            if column.levels is not None:
+                column = CodedColumn(
+                    column.codes,
                     int(occurs.sum()),
-                    head.levels[occurs],
+                    column.levels[occurs],
                     # the smallest value of each bin
-                    None if head.floors is None else head.floors[occurs],
-                    bool(head.has_missing and occurs[-1]),
+                    None if column.floors is None else column.floors[occurs],
+                    bool(column.has_missing and occurs[-1]),
                 )
-            self.heads.append(head)
-        starts = np.cumsum([0] + [head.n_levels for head in heads[:-1]])
+            self.metadata.append(column)
+        starts = np.cumsum([0] + [column.n_levels for column in metadata[:-1]])
         self._all_present = np.concatenate(
             [first + codes for first, codes in zip(starts, self._present, strict=True)]
         )
-        self._n_levels = [head.n_levels for head in heads]
+        self._n_levels = [column.n_levels for column in metadata]
 
     def _of_sample(self, counts):
         counts = np.ascontiguousarray(counts, dtype=np.int64)
@@ -147,11 +147,11 @@ class SampleNodes:
     def limits(self):
         """Return the smallest and largest value of each column."""
         results, start = [], 0
-        for head in self.heads:
-            occurs = self._counts[0][start : start + head.n_levels].any(axis=1)
+        for column in self.metadata:
+            occurs = self._counts[0][start : start + column.n_levels].any(axis=1)
             codes = np.flatnonzero(occurs).astype(np.uint16)
-            results.append(head._replace(codes=codes).limits(None))
-            start += head.n_levels
+            results.append(column._replace(codes=codes).limits(None))
+            start += column.n_levels
         return np.array(results)
 
     def counts(self, node):
@@ -204,7 +204,7 @@ class SampleNodes:
         return Division(node, children, request)
 
     def _smaller(self, counts, feature, outcomes):
-        start = sum(head.n_levels for head in self.heads[:feature])
+        start = sum(column.n_levels for column in self.metadata[:feature])
         rows = counts[start : start + len(outcomes)]
         rows = rows[:, -1] if self.repeated else rows.sum(axis=1)
         return int(2 * rows[outcomes == 1].sum() < rows.sum())
@@ -224,7 +224,11 @@ class SampleNodes:
         """Set the function that grows subtrees from gathered rows."""
         self._grow_below = self._engine.sent(
             GrowFromRows(
-                self.heads, self._present, self._n_levels, self.has_distinct, grow_below
+                self.metadata,
+                self._present,
+                self._n_levels,
+                self.has_distinct,
+                grow_below,
             )
         )
 
@@ -261,14 +265,18 @@ class PartedData:
     is_whole, is_sparse = True, False
 
     def __init__(
-        self, engine, heads, y, n_classes, class_weight, n_categories, reporter
+        self, engine, metadata, y, n_classes, class_weight, n_categories, reporter
     ):
         self._reporter = reporter
-        self.n_rows, self.n_features, self.n_coded = len(y), len(heads), len(heads)
+        self.n_rows, self.n_features, self.n_coded = (
+            len(y),
+            len(metadata),
+            len(metadata),
+        )
         self.n_classes, self.n_categories = n_classes, n_categories
         self.class_weight = class_weight
         self.y = y.astype(np.uint16, copy=False)
-        self._engine, self._heads = engine, heads
+        self._engine, self._metadata = engine, metadata
         self._table = self._row_codes = None
         # No thread holds both locks at the same time.
         self._table_lock, self._codes_lock = threading.Lock(), threading.Lock()
@@ -296,12 +304,12 @@ class PartedData:
         except MemoryError as error:
             raise MemoryError(self._memory_message()) from error
         return [
-            head._replace(codes=column_codes)
-            for head, column_codes in zip(self._heads, codes, strict=True)
+            column._replace(codes=column_codes)
+            for column, column_codes in zip(self._metadata, codes, strict=True)
         ]
 
     def _memory_message(self):
-        codes = sum(head.codes.itemsize for head in self._heads)
+        codes = sum(column.codes.itemsize for column in self._metadata)
         megabytes = self.n_rows * (2 * codes + BYTES_PER_ROW) / 2**20
         return (
             "Look-ahead needs the codes of all rows in this process, about "
@@ -330,7 +338,7 @@ class PartedData:
             return None
         return SampleNodes(
             engine.with_team(thread_team),
-            self._heads,
+            self._metadata,
             self.n_classes,
             sample.count,
             sample.distinct,

@@ -122,14 +122,14 @@ class PartedTable(NamedTuple):
         codes = None
         if self.parts.reads_columns:
             codes = make_arrays([len(self.y)] * len(dtypes), dtypes, self.folder)
-        coders, heads, pending = self._count_columns(n_bins, thread_team, codes)
-        heads = [
-            heads[j] if j in heads else CodedColumn(np.zeros(1, dtype), n)
+        coders, metadata, pending = self._count_columns(n_bins, thread_team, codes)
+        metadata = [
+            metadata[j] if j in metadata else CodedColumn(np.zeros(1, dtype), n)
             for j, (n, dtype) in enumerate(zip(n_levels, dtypes, strict=True))
         ]
         coding = Coding(coders, dtypes)
         y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)
-        n_levels = [head.n_levels for head in heads]
+        n_levels = [column.n_levels for column in metadata]
         if codes is None:
             engine = self.parts.engine(
                 partial(code_part, self.reader, coding, n_levels, n_classes),
@@ -144,7 +144,7 @@ class PartedTable(NamedTuple):
             engine = LocalEngine([part], [slice(0, len(y))])
         return PartedData(
             engine,
-            heads,
+            metadata,
             self.y,
             n_classes,
             self.class_weight,
@@ -194,7 +194,7 @@ class PartedTable(NamedTuple):
         at_once = max(1, CELLS_AT_ONCE // n_threads)
         in_memory = codes is not None and at_once * 4 * len(self.y) <= BYTES_AT_ONCE
         size = len(numeric) or 1 if codes is None else at_once
-        coders, heads, many = {}, {}, []
+        coders, metadata, many = {}, {}, []
         for start in range(0, len(numeric), size):
             group = numeric[start : start + size]
             values = {
@@ -209,12 +209,12 @@ class PartedTable(NamedTuple):
             if many:
                 continue
             for j in group:
-                heads[j] = values[j].column(np.zeros(1, dtypes[j]))
+                metadata[j] = values[j].column(np.zeros(1, dtypes[j]))
                 coders[j] = values[j].coder()
             self.fractional.update(j for j in group if not values[j].is_whole)
         self._check_few(many)
         coded = set(numeric) if in_memory else set()
-        return coders, heads, [j for j in range(len(dtypes)) if j not in coded]
+        return coders, metadata, [j for j in range(len(dtypes)) if j not in coded]
 
     def _count_in_memory(self, values, max_bins, codes):
         # Count and code columns whose values are in memory together.

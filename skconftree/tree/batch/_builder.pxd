@@ -10,9 +10,9 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 # Builder: grows a tree from the rows of a splitter, node by node.
 #
-# A candidate is a leaf that may still split. All candidates form the frontier, which is a
-# stack, or a heap if growth is best-first. A candidate owns the arrays of its record and its
-# segments, until it is released.
+# The frontier has the leaves that may still split. It is a stack, or a heap if growth is
+# best-first. A FrontierNode owns the arrays of its record, its segments and its trial nodes
+# until it is released.
 
 cdef struct TrialNode:
     # A node of a trial tree, which look-ahead grows to estimate its cost (_lookahead.pyx).
@@ -21,7 +21,7 @@ cdef struct TrialNode:
     int32_t n_children
 
 
-cdef struct Candidate:
+cdef struct FrontierNode:
     # A leaf that may still split; `split` is set only in best-first growth.
     NodeRecord record
     Segment* segments       # of the sparse columns with entries in the node; owned
@@ -36,8 +36,8 @@ cdef class Builder
 cdef class Helpers:
     # Other threads that participate in the growth of a tree.
 
-    # Whether the helpers will grow the tree below a candidate. They then own it.
-    cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil
+    # Whether the helpers will grow the tree below a leaf. They then own the FrontierNode.
+    cdef bint defer(self, Builder builder, const FrontierNode* leaf) except -1 nogil
     # The frontier is empty: complete the tree.
     cdef int finish(self, Builder builder) except -1 nogil
     # Raise the error if examining or dividing a node has failed.
@@ -57,37 +57,37 @@ cdef class Builder:
     cdef float64_t min_split_weight  # of a node, by min_samples_split and min_samples_leaf
     cdef intp_t max_leaves
     cdef bint best_first
-    cdef Arena arena                # of the candidates too
-    cdef intp_t* starts             # where the children of the last split begin
-    cdef float64_t* child_pools     # their weights W, see NodeRecord.pool
+    cdef Arena arena                # also of the frontier
+    cdef intp_t* starts             # first rows of the children of the last split
+    cdef float64_t* child_pools     # weights W of these children, see NodeRecord.pool
     cdef intp_t sign                # of the monotonicity constraint of the last split, 0 = none
     cdef float64_t middle           # limit between its children's values, see NodeRecord
-    cdef int32_t* child_features    # features and segments of one child: scratch, NULL
-    cdef Segment* segments          # without segments
-    cdef Candidate* new_children    # children of the last split, not yet in the frontier
+    cdef int32_t* child_features    # scratch for the features of one child, and
+    cdef Segment* segments          # for its segments; NULL if the source has no segments
+    cdef FrontierNode* new_children    # children of the last split, not yet in the frontier
     cdef intp_t n_new_children
-    cdef Candidate* frontier        # stack, or heap by improvement
+    cdef FrontierNode* frontier        # stack, or heap by improvement
     cdef intp_t n_frontier
     cdef intp_t frontier_capacity
 
     # Grow the tree, which has no node yet, from a leaf of another builder's tree. The other
-    # builder keeps the candidate.
-    cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil
+    # builder keeps the FrontierNode.
+    cdef int grow_below(self, const FrontierNode* leaf, Tree other) except -1 nogil
     # Look ahead at the same depths as another builder, which may have been stopped early.
     cdef void copy_lookahead(self, Builder other) noexcept
-    # Copy the arrays of a candidate of another builder; of a dense table.
-    cdef int _copy_arrays(self, Candidate* candidate) except -1 nogil
-    cdef bint _defers(self, const Candidate* candidate) except -1 nogil
-    # Split a candidate, make it a leaf, or leave it to the helpers.
-    cdef int _grow_node(self, Candidate* candidate) except -1 nogil
+    # Copy the arrays of a leaf of another builder. For dense tables only.
+    cdef int _copy_arrays(self, FrontierNode* leaf) except -1 nogil
+    cdef bint _defers(self, const FrontierNode* leaf) except -1 nogil
+    # Split a leaf, decide that it remains a leaf, or defer it to the helpers.
+    cdef int _grow_node(self, FrontierNode* leaf) except -1 nogil
     cdef int _grow_depth_first(self) except -1 nogil
-    cdef void _enter(self, const Candidate* candidate) noexcept nogil
-    # Set the split of a candidate.
-    cdef int _examine(self, Candidate* candidate) except -1 nogil
+    cdef void _enter(self, const FrontierNode* leaf) noexcept nogil
+    # Set `split` of a leaf.
+    cdef int _examine(self, FrontierNode* leaf) except -1 nogil
     cdef bint _may_split(self, intp_t node) noexcept nogil
-    # Split the node of a candidate, and add its children that may split to the frontier.
-    cdef int _split_candidate(self, Candidate* candidate) except -1 nogil
+    # Split a leaf, and add its children that may split to the frontier.
+    cdef int _split_leaf(self, FrontierNode* leaf) except -1 nogil
     cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil
-    cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil
-    cdef void _release(self, Candidate* candidate) noexcept nogil
-    cdef int _add(self, Candidate* candidate) except -1 nogil
+    cdef int _make_child(self, FrontierNode* parent, intp_t node, intp_t outcome) except -1 nogil
+    cdef void _release(self, FrontierNode* leaf) noexcept nogil
+    cdef int _add(self, FrontierNode* leaf) except -1 nogil

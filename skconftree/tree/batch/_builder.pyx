@@ -22,7 +22,7 @@ cdef enum:
 cdef class Helpers:
     """Other threads that participate in the growth of a tree."""
 
-    cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil:
+    cdef bint defer(self, Builder builder, const FrontierNode* leaf) except -1 nogil:
         return False
 
     cdef int finish(self, Builder builder) except -1 nogil:
@@ -58,7 +58,7 @@ cdef class Builder:
         self.arena = Arena()
         self.starts = <intp_t*> self.arena.take(capacity + 1, sizeof(intp_t))
         self.child_pools = <float64_t*> self.arena.take(capacity, sizeof(float64_t))
-        self.new_children = <Candidate*> self.arena.take(capacity, sizeof(Candidate))
+        self.new_children = <FrontierNode*> self.arena.take(capacity, sizeof(FrontierNode))
         self.child_features = NULL
         self.segments = NULL
         if self.source.has_segments:
@@ -80,15 +80,15 @@ cdef class Builder:
         below another one, and `low` and `high` are its bounds, see NodeRecord.
         """
         cdef intp_t d = self.splitter.node.n_features
-        cdef Candidate candidate
-        cdef NodeRecord* root = &candidate.record
+        cdef FrontierNode leaf
+        cdef NodeRecord* root = &leaf.record
         cdef intp_t f
         self.tree = tree
         self.splitter.stores_rejected = tree.keeps_stops
         self.n_root = self.source.n_rows
-        candidate.segments = NULL
-        candidate.n_segments = 0
-        candidate.trial_nodes = NULL
+        leaf.segments = NULL
+        leaf.n_segments = 0
+        leaf.trial_nodes = NULL
         root.id = 0
         root.start = 0
         root.end = self.source.n_rows
@@ -109,9 +109,9 @@ cdef class Builder:
         self.splitter.check()
         with nogil:
             if self._may_split(0):
-                self._add(&candidate)
+                self._add(&leaf)
             else:
-                self._release(&candidate)
+                self._release(&leaf)
             if self.best_first:
                 _grow_best_first(self)
             else:
@@ -119,8 +119,8 @@ cdef class Builder:
         self.tree.shrink_to_fit()
         return self.tree
 
-    cdef int grow_below(self, const Candidate* leaf, Tree other) except -1 nogil:
-        cdef Candidate root = leaf[0]
+    cdef int grow_below(self, const FrontierNode* leaf, Tree other) except -1 nogil:
+        cdef FrontierNode root = leaf[0]
         cdef intp_t K = self.tree.n_classes
         cdef intp_t node = leaf.record.id
         root.record.id = 0
@@ -136,45 +136,45 @@ cdef class Builder:
     cdef void copy_lookahead(self, Builder other) noexcept:
         pass
 
-    cdef int _copy_arrays(self, Candidate* candidate) except -1 nogil:
-        cdef NodeRecord* record = &candidate.record
+    cdef int _copy_arrays(self, FrontierNode* leaf) except -1 nogil:
+        cdef NodeRecord* record = &leaf.record
         record.features = _copied(self, record.features, record.n_features)
         if record.box != NULL:
             record.box = _copied_box(self, record.box)
-        candidate.trial_nodes = NULL
+        leaf.trial_nodes = NULL
         return 0
 
-    cdef bint _defers(self, const Candidate* candidate) except -1 nogil:
-        return self.helpers.defer(self, candidate)
+    cdef bint _defers(self, const FrontierNode* leaf) except -1 nogil:
+        return self.helpers.defer(self, leaf)
 
-    cdef int _grow_node(self, Candidate* candidate) except -1 nogil:
-        if self.helpers is not None and self._defers(candidate):
+    cdef int _grow_node(self, FrontierNode* leaf) except -1 nogil:
+        if self.helpers is not None and self._defers(leaf):
             return 0
-        self._examine(candidate)
-        if candidate.split.feature >= 0:
-            self._split_candidate(candidate)
+        self._examine(leaf)
+        if leaf.split.feature >= 0:
+            self._split_leaf(leaf)
         else:
-            _record_stop(self, candidate)
-        self._release(candidate)
+            _record_stop(self, leaf)
+        self._release(leaf)
         return 0
 
     cdef int _grow_depth_first(self) except -1 nogil:
-        cdef Candidate candidate
+        cdef FrontierNode leaf
         while self.n_frontier > 0:
             self.n_frontier -= 1
-            candidate = self.frontier[self.n_frontier]
-            self._grow_node(&candidate)
+            leaf = self.frontier[self.n_frontier]
+            self._grow_node(&leaf)
         if self.helpers is not None:
             self.helpers.finish(self)
         return 0
 
-    cdef void _enter(self, const Candidate* candidate) noexcept nogil:
-        self.source.enter(candidate.record.id, candidate.segments, candidate.n_segments)
+    cdef void _enter(self, const FrontierNode* leaf) noexcept nogil:
+        self.source.enter(leaf.record.id, leaf.segments, leaf.n_segments)
 
-    cdef int _examine(self, Candidate* candidate) except -1 nogil:
-        self._enter(candidate)
-        candidate.split = self.splitter.find(
-            &candidate.record, self.tree.counts + candidate.record.id * self.tree.n_classes,
+    cdef int _examine(self, FrontierNode* leaf) except -1 nogil:
+        self._enter(leaf)
+        leaf.split = self.splitter.find(
+            &leaf.record, self.tree.counts + leaf.record.id * self.tree.n_classes,
         )
         if self.helpers is not None:
             self.helpers.check()
@@ -194,10 +194,10 @@ cdef class Builder:
             self.tree.stops[node].reason = reason
         return reason == NO_LEAF
 
-    cdef int _split_candidate(self, Candidate* candidate) except -1 nogil:
+    cdef int _split_leaf(self, FrontierNode* leaf) except -1 nogil:
         # Split the node and add its children that may split to the frontier.
-        cdef NodeRecord* record = &candidate.record
-        cdef Split* split = &candidate.split
+        cdef NodeRecord* record = &leaf.record
+        cdef Split* split = &leaf.split
         cdef const Children* children = &split.children
         cdef intp_t K = self.tree.n_classes
         cdef intp_t r = children.n_outcomes
@@ -227,13 +227,13 @@ cdef class Builder:
         if self.helpers is not None:
             self.helpers.check()
         # the source's columns store the segments until the next node is entered
-        self.arena.release(candidate.segments)
-        candidate.segments = NULL
+        self.arena.release(leaf.segments)
+        leaf.segments = NULL
         # all children are created before one is examined, which changes the columns; in
         # reverse order, so that the first child is on top of the stack
         for z in range(r):
             if self._may_split(first + z):
-                self._make_child(candidate, first + z, z)
+                self._make_child(leaf, first + z, z)
         while self.n_new_children > 0:
             self.n_new_children -= 1
             self._add(&self.new_children[self.n_new_children])
@@ -257,8 +257,8 @@ cdef class Builder:
             )
         return 0
 
-    cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil:
-        cdef Candidate child
+    cdef int _make_child(self, FrontierNode* parent, intp_t node, intp_t outcome) except -1 nogil:
+        cdef FrontierNode child
         cdef NodeRecord* record = &child.record
         record.id = node
         record.start = parent.record.start + self.starts[outcome]
@@ -282,28 +282,28 @@ cdef class Builder:
         self.n_new_children += 1
         return 0
 
-    cdef void _release(self, Candidate* candidate) noexcept nogil:
-        self.arena.release(candidate.record.features)
-        self.arena.release(candidate.record.box)
-        self.arena.release(candidate.segments)
-        self.arena.release(candidate.trial_nodes)
+    cdef void _release(self, FrontierNode* leaf) noexcept nogil:
+        self.arena.release(leaf.record.features)
+        self.arena.release(leaf.record.box)
+        self.arena.release(leaf.segments)
+        self.arena.release(leaf.trial_nodes)
 
-    cdef int _add(self, Candidate* candidate) except -1 nogil:
-        # Add a candidate to the stack or, with its split, to the heap.
+    cdef int _add(self, FrontierNode* leaf) except -1 nogil:
+        # Add a leaf to the stack or, with its split, to the heap.
         if self.best_first:
-            self._examine(candidate)
-            if candidate.split.feature < 0:
-                _record_stop(self, candidate)
-                self._release(candidate)
+            self._examine(leaf)
+            if leaf.split.feature < 0:
+                _record_stop(self, leaf)
+                self._release(leaf)
                 return 0
             if self.tree.stops != NULL:     # the reason applies unless it is split later
-                self.tree.stops[candidate.record.id].reason = MAX_LEAF_NODES
+                self.tree.stops[leaf.record.id].reason = MAX_LEAF_NODES
         if self.n_frontier == self.frontier_capacity:
             self.frontier_capacity = 2 * self.frontier_capacity + 16
-            self.frontier = <Candidate*> self.arena.resize(
-                self.frontier, self.frontier_capacity, sizeof(Candidate)
+            self.frontier = <FrontierNode*> self.arena.resize(
+                self.frontier, self.frontier_capacity, sizeof(FrontierNode)
             )
-        self.frontier[self.n_frontier] = candidate[0]
+        self.frontier[self.n_frontier] = leaf[0]
         self.n_frontier += 1
         if self.best_first:
             _sift_up(self)
@@ -324,13 +324,13 @@ cdef void _set_middle(Builder builder, const Split* split) noexcept nogil:
         )
 
 
-cdef void _record_stop(Builder builder, const Candidate* candidate) noexcept nogil:
-    # Why a candidate without a split is a leaf.
-    cdef const Split* split = &candidate.split
+cdef void _record_stop(Builder builder, const FrontierNode* leaf) noexcept nogil:
+    # Record why a leaf is not split.
+    cdef const Split* split = &leaf.split
     cdef Stop* stop
     if builder.tree.stops == NULL:
         return
-    stop = builder.tree.stops + candidate.record.id
+    stop = builder.tree.stops + leaf.record.id
     stop.reason = <int32_t> split.reason
     if split.rejected >= 0:
         stop.feature = <int32_t> split.rejected
@@ -353,39 +353,39 @@ cdef float64_t* _copied_box(Builder builder, const float64_t* box) except NULL n
 cdef int _grow_best_first(Builder builder) except -1 nogil:
     # Every node of the frontier has a split. The largest weighted decrease of impurity
     # comes first; among equals, the smaller id.
-    cdef Candidate candidate
+    cdef FrontierNode leaf
     cdef intp_t n_leaves = 1
     while builder.n_frontier > 0 and n_leaves < builder.max_leaves:
-        candidate = builder.frontier[0]
+        leaf = builder.frontier[0]
         builder.n_frontier -= 1
         builder.frontier[0] = builder.frontier[builder.n_frontier]
         _sift_down(builder)
-        builder._enter(&candidate)
+        builder._enter(&leaf)
         builder.splitter.recount_children(
-            &candidate.record, builder.tree.counts + candidate.record.id * builder.tree.n_classes,
-            &candidate.split,
+            &leaf.record, builder.tree.counts + leaf.record.id * builder.tree.n_classes,
+            &leaf.split,
         )
         # a split may have more branches than the number of leaves that are left
-        if n_leaves + candidate.split.children.n_outcomes - 1 <= builder.max_leaves:
-            n_leaves += candidate.split.children.n_outcomes - 1
-            builder._split_candidate(&candidate)
-        builder._release(&candidate)
+        if n_leaves + leaf.split.children.n_outcomes - 1 <= builder.max_leaves:
+            n_leaves += leaf.split.children.n_outcomes - 1
+            builder._split_leaf(&leaf)
+        builder._release(&leaf)
     return 0
 
 
 cdef int _set_child_features(
-    Builder builder, const NodeRecord* parent, Candidate* candidate, intp_t outcome
+    Builder builder, const NodeRecord* parent, FrontierNode* leaf, intp_t outcome
 ) except -1 nogil:
     # The features of a child, and the segments of its sparse columns. If all features are
     # visited, columns that are zero in the child are dropped immediately, so that the lists
-    # of all candidates together are not longer than the entries of the table. If features
+    # of the whole frontier together are not longer than the entries of the table. If features
     # are sampled, the list must not depend on how they are stored.
     cdef bint stores_all_features = builder.splitter.samples_features
-    cdef NodeRecord* child = &candidate.record
+    cdef NodeRecord* child = &leaf.record
     cdef intp_t n_features = 0, n_segments = 0, j
     cdef ChildRows child_rows
-    candidate.segments = NULL
-    candidate.n_segments = 0
+    leaf.segments = NULL
+    leaf.n_segments = 0
     if not builder.source.has_segments:
         child.n_features = parent.n_features
         child.features = _copied(builder, parent.features, parent.n_features)
@@ -399,9 +399,9 @@ cdef int _set_child_features(
         n_features += child_rows != IS_CONSTANT or stores_all_features
     child.n_features = n_features
     child.features = _copied(builder, builder.child_features, n_features)
-    candidate.segments = <Segment*> builder.arena.take(n_segments, sizeof(Segment))
-    memcpy(candidate.segments, builder.segments, n_segments * sizeof(Segment))
-    candidate.n_segments = n_segments
+    leaf.segments = <Segment*> builder.arena.take(n_segments, sizeof(Segment))
+    memcpy(leaf.segments, builder.segments, n_segments * sizeof(Segment))
+    leaf.n_segments = n_segments
     return 0
 
 
@@ -426,13 +426,13 @@ cdef void _sift_down(Builder builder) noexcept nogil:
         i = child
 
 
-cdef bint _before(const Candidate* a, const Candidate* b) noexcept nogil:
+cdef bint _before(const FrontierNode* a, const FrontierNode* b) noexcept nogil:
     if a.split.improvement != b.split.improvement:
         return a.split.improvement > b.split.improvement
     return a.record.id < b.record.id
 
 
-cdef void _swap(Candidate* a, Candidate* b) noexcept nogil:
-    cdef Candidate saved = a[0]
+cdef void _swap(FrontierNode* a, FrontierNode* b) noexcept nogil:
+    cdef FrontierNode saved = a[0]
     a[0] = b[0]
     b[0] = saved

@@ -1,4 +1,9 @@
-"""Growth of a tree from encoded rows, in memory or stored in parts."""
+"""Growth of a tree from encoded rows, in memory or stored in parts.
+
+A bound is the split rule of a tree. The pool is the weight of unlabeled rows, which
+some bounds use. Look-ahead (_lookahead.pyx) chooses a split by the trees that can be
+grown below it. Terms of parts of tables are defined in _parts.pyx.
+"""
 
 import math
 from functools import partial
@@ -29,10 +34,10 @@ from ._table_source import TableSource
 def make_partitioned_builder(nodes, growth, root, root_stats, uses_lookup):
     """Return the builder of a tree from nodes in parts, see `_parts.pyx`."""
     settings = growth.settings
-    table = EncodedTable.of_codes(1, nodes.heads)
+    table = EncodedTable.of_codes(1, nodes.metadata)
     label = np.zeros(1, np.uint16)
-    heads = NodeRows(table, label, None, None, settings.multiway)
-    source = PartitionedSource(nodes, heads, settings, root)
+    metadata = NodeRows(table, label, None, None, settings.multiway)
+    source = PartitionedSource(nodes, metadata, settings, root)
     splitter = growth.splitter(source)
     runner_up = None
     if growth.may_compare and not uses_lookup:

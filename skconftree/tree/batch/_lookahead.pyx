@@ -4,7 +4,7 @@ from libc.math cimport NAN
 from libc.string cimport memset
 
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers, TrialNode
+from skconftree.tree.batch._builder cimport Builder, FrontierNode, Helpers, TrialNode
 from skconftree.tree.batch._near_ties cimport RunnerUp
 from skconftree.tree.nodes._node_table cimport TrialCosts
 from skconftree.tree.nodes._tree cimport LeafCost, Tree, as_cheap
@@ -17,7 +17,7 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 # LookaheadBuilder: looks ahead in some levels near the root of a tree.
 #
 # A bound is the rule that accepts or rejects a split (bounds/_contract.pxd).
-# A Candidate is a leaf that may still split. Its record has the id, the depth and the range of
+# A FrontierNode is a leaf that may still split. Its record has the id, the depth and the range of
 # rows of the node, its segments the entries of sparse columns. The source stores the rows,
 # which a split partitions by child (outcome). Helpers are other threads that grow the same
 # tree. A RunnerUp compares a split with the best splits of other features. The arena owns the
@@ -27,12 +27,12 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 # sum over its leaves. The cost of a candidate split is that of the trial trees below it: a
 # builder without look-ahead grows a tree for each child, and the cost of its cheapest pruning
 # is used. Trial trees are grown from the rows of the node and discarded. Only the costs of
-# their nodes are stored, and the order of the rows is restored. Only candidates that the bound
+# their nodes are stored, and the order of the rows is restored. Only splits that the bound
 # accepts are tried.
 #
 # Greedy growth depends on the rows of a node only. The trial tree of the split that is made
-# therefore contains, for each child, the trial tree of the child's first candidate. It is
-# passed to the child, which does not grow it again.
+# therefore contains, for each child, the trial tree of the split that the child would make
+# without look-ahead. It is passed to the child, which does not grow it again.
 cdef class LookaheadBuilder(Builder):
     """Grows a tree depth-first and looks ahead in some levels near its root.
 
@@ -54,7 +54,7 @@ cdef class LookaheadBuilder(Builder):
 
     cdef Builder trial
     cdef LeafCost leaf_cost
-    cdef TrialCosts trial_costs  # of the candidate that was examined last
+    cdef TrialCosts trial_costs  # of the leaf that was examined last
     cdef intp_t first           # depths of look-ahead: first <= depth < end
     cdef intp_t end
     cdef intp_t width           # splits tried per node
@@ -104,50 +104,50 @@ cdef class LookaheadBuilder(Builder):
     cdef void copy_lookahead(self, Builder other) noexcept:
         self.end = (<LookaheadBuilder> other).end
 
-    cdef int _copy_arrays(self, Candidate* candidate) except -1 nogil:
-        cdef const TrialNode* trial_nodes = candidate.trial_nodes
-        Builder._copy_arrays(self, candidate)
+    cdef int _copy_arrays(self, FrontierNode* leaf) except -1 nogil:
+        cdef const TrialNode* trial_nodes = leaf.trial_nodes
+        Builder._copy_arrays(self, leaf)
         if trial_nodes != NULL:
             # the number of nodes is not stored
             self._ensure_capacity(_n_trial_nodes(trial_nodes))
-            _copy_trial(self, candidate, trial_nodes, 0)
+            _copy_trial(self, leaf, trial_nodes, 0)
         return 0
 
-    cdef bint _defers(self, const Candidate* candidate) except -1 nogil:
-        # Whether helpers take the candidate. Progress is reported in the order of the nodes.
-        if self.on_progress is not None and _looks_ahead_at(self, candidate.record.depth):
+    cdef bint _defers(self, const FrontierNode* leaf) except -1 nogil:
+        # Whether helpers take the leaf. Progress is reported in the order of the nodes.
+        if self.on_progress is not None and _looks_ahead_at(self, leaf.record.depth):
             return False
-        return Builder._defers(self, candidate)
+        return Builder._defers(self, leaf)
 
-    cdef int _examine(self, Candidate* candidate) except -1 nogil:
-        Builder._examine(self, candidate)
+    cdef int _examine(self, FrontierNode* leaf) except -1 nogil:
+        Builder._examine(self, leaf)
         self.chosen_trial = NULL
         _clear_trial_costs(self)
-        if candidate.split.feature >= 0 and _looks_ahead_at(self, candidate.record.depth):
-            self._choose_by_lookahead(candidate)
+        if leaf.split.feature >= 0 and _looks_ahead_at(self, leaf.record.depth):
+            self._choose_by_lookahead(leaf)
             if self.on_progress is not None:
-                _report_progress(self, candidate)
+                _report_progress(self, leaf)
         return 0
 
-    cdef int _choose_by_lookahead(self, Candidate* candidate) except -1 nogil:
+    cdef int _choose_by_lookahead(self, FrontierNode* leaf) except -1 nogil:
         cdef const float64_t* counts = (
-            self.tree.counts + candidate.record.id * self.tree.n_classes
+            self.tree.counts + leaf.record.id * self.tree.n_classes
         )
         cdef intp_t best = 0
         cdef float64_t least = 0.0, cost
         cdef bint is_leaf_cheaper
         cdef intp_t n, i
-        self.splits[0] = candidate.split
-        self.chosen_trial = candidate.trial_nodes
-        n = 1 + self.splitter.find_competitors(&candidate.split, self.width - 1, self.splits + 1)
+        self.splits[0] = leaf.split
+        self.chosen_trial = leaf.trial_nodes
+        n = 1 + self.splitter.find_competitors(&leaf.split, self.width - 1, self.splits + 1)
         self.splitter.check()
         if n > 1:
-            self.source.store_order(&candidate.record)
+            self.source.store_order(&leaf.record)
             for i in range(n):
-                if i == 0 and candidate.trial_nodes != NULL:
-                    cost = candidate.trial_nodes[0].cost_below
+                if i == 0 and leaf.trial_nodes != NULL:
+                    cost = leaf.trial_nodes[0].cost_below
                 else:
-                    cost = _grow_trial(self, candidate, &self.splits[i])
+                    cost = _grow_trial(self, leaf, &self.splits[i])
                     self.source.restore_order()
                 if i == 0 or cost < least * (1.0 - ROUNDING):
                     if i > 0:
@@ -162,14 +162,14 @@ cdef class LookaheadBuilder(Builder):
             self.splitter.node.scale(counts, self.scaled)
             # as_cheap: at most as expensive, within the tolerance
             is_leaf_cheaper = as_cheap(self.leaf_cost.of(self.scaled, self.tree.n_classes), least)
-            if best == 0 and candidate.trial_nodes == NULL or best > 0 and not is_leaf_cheaper:
+            if best == 0 and leaf.trial_nodes == NULL or best > 0 and not is_leaf_cheaper:
                 self.chosen_trial = self.best_trial_nodes
             if is_leaf_cheaper:
                 _clear_trial_costs(self)
             else:
                 self.trial_costs.cost = least
-                candidate.split = self.splits[best]
-        self.splitter.recount_children(&candidate.record, counts, &candidate.split)
+                leaf.split = self.splits[best]
+        self.splitter.recount_children(&leaf.record, counts, &leaf.split)
         return 0
 
     cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil:
@@ -178,8 +178,8 @@ cdef class LookaheadBuilder(Builder):
             self.tree.costs[self.tree.n_splits()] = self.trial_costs
         return 0
 
-    cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil:
-        cdef Candidate* child
+    cdef int _make_child(self, FrontierNode* parent, intp_t node, intp_t outcome) except -1 nogil:
+        cdef FrontierNode* child
         Builder._make_child(self, parent, node, outcome)
         child = &self.new_children[self.n_new_children - 1]
         if self.chosen_trial != NULL and _looks_ahead_at(self, child.record.depth):
@@ -204,15 +204,15 @@ cdef bint _looks_ahead_at(LookaheadBuilder builder, intp_t depth) noexcept nogil
     return builder.first <= depth < builder.end
 
 
-cdef int _report_progress(LookaheadBuilder builder, const Candidate* candidate) except -1 nogil:
+cdef int _report_progress(LookaheadBuilder builder, const FrontierNode* leaf) except -1 nogil:
     # Depth-first growth visits the nodes of a level in the order of their rows. All rows
     # before a node have been visited in all levels.
     cdef intp_t level
     for level in range(builder.end - builder.first):
-        if builder.first + level <= candidate.record.depth:
-            _report_level(builder, level, candidate.record.end)
+        if builder.first + level <= leaf.record.depth:
+            _report_level(builder, level, leaf.record.end)
         else:
-            _report_level(builder, level, candidate.record.start)
+            _report_level(builder, level, leaf.record.start)
     return 0
 
 
@@ -229,7 +229,7 @@ cdef int _report_level(LookaheadBuilder builder, intp_t level, intp_t rows) exce
 
 
 cdef int _copy_trial(
-    LookaheadBuilder builder, Candidate* child, const TrialNode* trial_nodes, intp_t node
+    LookaheadBuilder builder, FrontierNode* child, const TrialNode* trial_nodes, intp_t node
 ) except -1 nogil:
     # Copy the part of a tree below one of its nodes, parents first.
     cdef intp_t n = 1, i = 0, z
@@ -263,13 +263,13 @@ cdef void _record_competitor(
 
 
 cdef float64_t _grow_trial(
-    LookaheadBuilder builder, const Candidate* candidate, Split* split
+    LookaheadBuilder builder, const FrontierNode* leaf, Split* split
 ) except? -1.0 nogil:
     # Cost of the trial trees below a split. Changes the order of the rows of the node.
     cdef const float64_t* counts = (
-        builder.tree.counts + candidate.record.id * builder.tree.n_classes
+        builder.tree.counts + leaf.record.id * builder.tree.n_classes
     )
-    cdef Candidate root = candidate[0]
+    cdef FrontierNode root = leaf[0]
     builder.splitter.recount_children(&root.record, counts, split)
     builder.trial.tree.clear()
     builder.trial.tree.add_leaf(-1, counts, 0, 0.0)
@@ -279,7 +279,7 @@ cdef float64_t _grow_trial(
     root.n_segments = 0
     root.split = split[0]
     builder.trial.n_root = root.record.end - root.record.start
-    builder.trial._split_candidate(&root)
+    builder.trial._split_leaf(&root)
     builder.trial._grow_depth_first()
     return _cost_below_root(builder)
 

@@ -13,7 +13,7 @@ from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 
 cdef enum:
     CHUNK = 256             # rows per pass: their values stay in the cache for all splits
-    MAX_CELLS_AT_ONCE = 4096  # cells times classes; else, competitors are counted one by one
+    MAX_CELLS_AT_ONCE = 4096  # cells times classes; with more, competitors are counted singly
     MAX_PAIR_CELLS = 1048576  # of a pair; splits with more branches are not compared
 
 
@@ -349,7 +349,7 @@ cdef float64_t _gain(RunnerUp runner_up, const Children* children) noexcept nogi
 
 
 cdef void _set_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexcept nogil:
-    # Set the gain of a competitor with two outcomes, whose children are in the pairs.
+    # Set the gain of a competitor with two outcomes, from the joint outcomes.
     cdef intp_t K = runner_up.splitter.node.n_classes
     cdef intp_t P = runner_up.n_present
     cdef Children children
@@ -369,8 +369,8 @@ cdef void _set_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexce
 
 
 cdef float64_t _z(RunnerUp runner_up, intp_t a, intp_t b) noexcept nogil:
-    cdef intp_t P = runner_up.n_present
     # Difference of the two gains divided by its standard error.
+    cdef intp_t P = runner_up.n_present
     cdef const float64_t* others = runner_up.influences + a * P
     cdef float64_t n = 0.0, total = 0.0, squares = 0.0, w, difference
     cdef intp_t i, j, c
@@ -394,26 +394,27 @@ cdef void _set_influences(
     RunnerUp runner_up, float64_t* influences, intp_t n_outcomes, intp_t step, intp_t n_others,
     intp_t step_others,
 ) noexcept nogil:
+    # Set the influences of one split, by outcome and class, from the joint outcomes.
     cdef intp_t P = runner_up.n_present
     cdef float64_t n, squares
-    cdef float64_t* own
+    cdef float64_t* shares
     cdef intp_t i, j, c
     for i in range(n_outcomes):
-        own = influences + i * P
+        shares = influences + i * P
         n = 0.0
         squares = 0.0
         for c in range(P):
-            own[c] = 0.0
+            shares[c] = 0.0
             for j in range(n_others):
-                own[c] += runner_up.joint[i * step + j * step_others + c]
-            n += own[c]
+                shares[c] += runner_up.joint[i * step + j * step_others + c]
+            n += shares[c]
         if n == 0.0:
             continue
         for c in range(P):
-            own[c] /= n
-            squares += own[c] * own[c]
+            shares[c] /= n
+            squares += shares[c] * shares[c]
         for c in range(P):
             if runner_up.by_logarithms:
-                own[c] = log(own[c]) if own[c] > 0.0 else 0.0
+                shares[c] = log(shares[c]) if shares[c] > 0.0 else 0.0
             else:
-                own[c] = 2.0 * own[c] - squares
+                shares[c] = 2.0 * shares[c] - squares

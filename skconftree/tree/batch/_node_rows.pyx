@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 from skconftree.tables._encoded_table cimport MAX_LEVELS
 from skconftree.tables._sparse_columns cimport CODED
 from skconftree.tree.batch._partition cimport (
-    copy_entries, note_distinct, partition_sorted, partition_values, scatter_entries,
+    copy_entries, mark_distinct, partition_sorted, partition_values, scatter_entries,
     scatter_values,
 )
 from skconftree.utils._sorting cimport ordered_bits, value_of_bits
@@ -17,7 +17,7 @@ cdef class NodeRows:
     `y` is the class of each row of the table; n_classes is an unlabeled row. `count` are
     integer weights, whose sum is below 2^31; `weight` are other weights. Rows of count 0
     are absent. `multiway` allows more than two children. With `consumes`, the arrays of the
-    table are taken over instead of copied, if all rows are present.
+    table are used instead of copies, if all rows are present.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ cdef class NodeRows:
             self.sparse_columns = self.sparse.columns
         for f in range(self.n_features):
             if not self.is_sparse(f) and self.columns[f].order != NULL:
-                note_distinct(self.columns[f].order, n)
+                mark_distinct(self.columns[f].order, n)
         return 0
 
     cdef int _copy_codes(self, Column* column, const Column* original) except -1 nogil:

@@ -25,7 +25,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     MAX_TAGGED = 0xFFFF     # largest count of a tag
-    MARKED_ROWS = 192       # with more rows, the codes that have rows are read off the tally
+    MARKED_ROWS = 192       # with more rows, the codes that have rows are found in the tally
 
 
 ctypedef fused code_t:

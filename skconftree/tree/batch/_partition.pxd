@@ -32,12 +32,12 @@ cdef void scatter_values(
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
-# The same in less than half the time if all entries are new. note_distinct() marks such
+# The same in less than half the time if all entries are new. mark_distinct() marks such
 # ranges: the bit of their first entry is 0.
 cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
-cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil
+cdef void mark_distinct(uint32_t* entries, intp_t n) noexcept nogil
 # The same for any number of children; `at`, scratch, has two elements per child.
 cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,

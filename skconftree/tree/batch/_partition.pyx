@@ -63,8 +63,8 @@ cdef void partition_sorted(
     cdef uint32_t entry
     if entries[0] & 1:
         left = partition_entries(entries, n, goes_left, scratch)
-        note_distinct(entries, left)
-        note_distinct(entries + left, n - left)
+        mark_distinct(entries, left)
+        mark_distinct(entries + left, n - left)
         return
     entries[0] |= 1
     for i in range(n):
@@ -78,7 +78,7 @@ cdef void partition_sorted(
         entries[left] ^= 1
 
 
-cdef void note_distinct(uint32_t* entries, intp_t n) noexcept nogil:
+cdef void mark_distinct(uint32_t* entries, intp_t n) noexcept nogil:
     # Stops at the first repeated value, which comes early if there are many.
     cdef intp_t i = 1
     while i < n and entries[i] & 1:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from skconftree.tree.split._scan cimport sum_of
 from skconftree.tables._encoded_table cimport Column, floor_of
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers
+from skconftree.tree.batch._builder cimport Builder, FrontierNode, Helpers
 from skconftree.tree.batch._near_ties cimport RunnerUp, Sides
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._sparse_rows cimport Segment
@@ -29,10 +29,11 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 # exact in any order. Trees below nodes of few rows are grown elsewhere (PartitionedSubtrees),
 # unless growth is best-first.
 #
-# The position of a cut is the largest code that goes left.
+# The position of a cut is the largest code that goes left. The pool of a node is its weight with
+# unlabeled rows, or its volume (NodeRecord.pool).
 #
 # `nodes` is a Python object with
-#   heads           metadata of the columns, such as their levels: a CodedColumn of one row for
+#   metadata        of the columns, such as their levels: a CodedColumn of one row for
 #                   each feature
 #   n_rows, repeated    number of rows of the sample; whether some rows are repeated
 #   max_gathered    largest number of rows of a node whose rows are gathered
@@ -49,10 +50,10 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 #   drop(node)
 # If such a call raises an exception, `error` stores it until it can be raised.
 cdef class PartitionedSource(RowSource):
-    """The nodes of a tree whose rows are stored in parts; `heads` is column metadata."""
+    """The nodes of a tree whose rows are stored in parts; `metadata` is that of columns."""
 
     cdef readonly object nodes
-    cdef readonly NodeRows heads    # metadata of the columns, as rows of a table of one row
+    cdef readonly NodeRows metadata  # of the columns, as a table of one row
     cdef object error
     cdef Arena arena
     cdef intp_t* first              # first index of each feature in [codes of all features]
@@ -67,12 +68,12 @@ cdef class PartitionedSource(RowSource):
 
     cdef list pending       # requests for divide(), of splits that have been made
 
-    def __init__(self, nodes, NodeRows heads not None, GrowthSettings settings, RootStats root):
+    def __init__(self, nodes, NodeRows metadata not None, GrowthSettings settings, RootStats root):
         super().__init__(ExaminedNode(settings, root))
         cdef intp_t n_codes = 0, widest = 2, f
         self.nodes = nodes
         self.pending = []
-        self.heads = heads
+        self.metadata = metadata
         self.n_rows = nodes.n_rows
         self.longest_walk = REPEATS * self.n_rows
         self.complete = True
@@ -80,9 +81,9 @@ cdef class PartitionedSource(RowSource):
         self.first = <intp_t*> self.arena.take(root.n_features, sizeof(intp_t))
         for f in range(root.n_features):
             self.first[f] = n_codes
-            n_codes += heads.columns[f].n_levels
-            widest = max(widest, heads.columns[f].n_levels)
-            if heads.columns[f].has_missing:
+            n_codes += metadata.columns[f].n_levels
+            widest = max(widest, metadata.columns[f].n_levels)
+            if metadata.columns[f].has_missing:
                 self.complete = False
                 self.node.only_thresholds = False
         self.histogram = <float64_t*> self.arena.take(
@@ -135,7 +136,7 @@ cdef class PartitionedSource(RowSource):
         return 0
 
     cdef outcomes_by_code(self, const Split* split):
-        cdef const Column* column = &self.heads.columns[split.feature]
+        cdef const Column* column = &self.metadata.columns[split.feature]
         cdef const Children* children = &split.children
         cdef intp_t code
         outcomes = np.zeros(column.n_levels, dtype=np.uint16)
@@ -173,7 +174,7 @@ cdef class PartitionedSource(RowSource):
         cdef intp_t K = self.node.n_classes
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
         cdef intp_t _b, c
-        for _b in range(self.heads.columns[feature].n_levels):
+        for _b in range(self.metadata.columns[feature].n_levels):
             for c in range(K):
                 out[c] = <float64_t> cell[c]
             if width > K:
@@ -182,17 +183,17 @@ cdef class PartitionedSource(RowSource):
             cell += self.width
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
-        cdef const Column* column = &self.heads.columns[feature]
+        cdef const Column* column = &self.metadata.columns[feature]
         if not column.has_missing:      # count_values() has filled the histogram
             self.fill(feature, self.node.n_classes + self.node.has_pool, self.histogram)
         return self.walk_levels(column, self.histogram, scan)
 
     cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil:
         self.fill(feature, self.node.n_classes, self.histogram)
-        self.add_levels(&self.heads.columns[feature], self.histogram, sums)
+        self.add_levels(&self.metadata.columns[feature], self.histogram, sums)
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
-        cdef const Column* column = &self.heads.columns[feature]
+        cdef const Column* column = &self.metadata.columns[feature]
         if not column.has_missing:
             return False
         self.fill(feature, self.node.n_classes + self.node.has_pool, self.histogram)
@@ -200,11 +201,11 @@ cdef class PartitionedSource(RowSource):
         return True
 
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
-        cdef const Column* column = &self.heads.columns[feature]
+        cdef const Column* column = &self.metadata.columns[feature]
         return column.n_levels - 1 - column.has_missing
 
     cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil:
-        cdef const Column* column = &self.heads.columns[feature]
+        cdef const Column* column = &self.metadata.columns[feature]
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
         cdef intp_t low_code = 0
         cdef intp_t high_code = self.end_position(feature)
@@ -216,10 +217,10 @@ cdef class PartitionedSource(RowSource):
         high[0] = column.levels[high_code]
 
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
-        return index_of_level(&self.heads.columns[feature], threshold)
+        return index_of_level(&self.metadata.columns[feature], threshold)
 
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
-        cdef const Column* column = &self.heads.columns[feature]
+        cdef const Column* column = &self.metadata.columns[feature]
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
         cdef intp_t low = position
         cdef intp_t high = position + 1
@@ -235,7 +236,7 @@ cdef class PartitionedSource(RowSource):
     cdef bint count_sides(
         self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
-        cdef const Column* column = &self.heads.columns[feature]
+        cdef const Column* column = &self.metadata.columns[feature]
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
         cdef intp_t K = self.node.n_classes
         cdef intp_t code, side, c
@@ -265,12 +266,12 @@ cdef class PartitionedSource(RowSource):
 
     cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil:
         self.fill(feature, self.node.n_classes + 1, counts)
-        return self.heads.columns[feature].n_levels
+        return self.metadata.columns[feature].n_levels
 
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil:
         cdef const int64_t* cell = self.cells + self.first[feature] * self.width
         cdef intp_t n, z, code
-        for code in range(self.heads.columns[feature].n_levels):
+        for code in range(self.metadata.columns[feature].n_levels):
             n = <intp_t> self.n_rows_of(cell)
             z = children.child_of_code[code] if n > 0 else 0
             if z < 0:
@@ -308,7 +309,7 @@ class OpenNode(NamedTuple):
 cdef class PartitionedSubtrees(Helpers):
     """Grows the trees below the small nodes of a PartitionedSource elsewhere.
 
-    `draws`: random draws, which depend on node ids, are used.
+    `draws`: features or thresholds are drawn at random, depending on node ids.
     """
 
     cdef PartitionedSource partitioned
@@ -326,18 +327,18 @@ cdef class PartitionedSubtrees(Helpers):
         with gil:
             return self.partitioned.check_parts()
 
-    cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil:
-        if candidate.record.end - candidate.record.start > self.max_gathered:
+    cdef bint defer(self, Builder builder, const FrontierNode* leaf) except -1 nogil:
+        if leaf.record.end - leaf.record.start > self.max_gathered:
             return False
         with gil:
-            self._defer(builder, candidate)
+            self._defer(builder, leaf)
         return True
 
-    cdef int _defer(self, Builder builder, const Candidate* candidate) except -1:
-        cdef Candidate taken = candidate[0]
-        cdef intp_t node = candidate.record.id
+    cdef int _defer(self, Builder builder, const FrontierNode* leaf) except -1:
+        cdef FrontierNode taken = leaf[0]
+        cdef intp_t node = leaf.record.id
         cdef Tree tree
-        handle = self.partitioned.nodes.grow(node, open_node(builder, candidate))
+        handle = self.partitioned.nodes.grow(node, open_node(builder, leaf))
         self.partitioned.nodes.drop(node)
         builder._release(&taken)
         if not self.draws:
@@ -361,21 +362,21 @@ cdef class PartitionedSubtrees(Helpers):
         return 0
 
 
-cdef open_node(Builder builder, const Candidate* candidate):
+cdef open_node(Builder builder, const FrontierNode* leaf):
     cdef Tree tree = builder.tree
-    cdef intp_t id = candidate.record.id
+    cdef intp_t id = leaf.record.id
     cdef intp_t K = tree.n_classes
     cdef intp_t d = builder.splitter.node.n_features
     box = None
-    if candidate.record.box != NULL:
-        box = np.array(<float64_t[:d, :2]> candidate.record.box)
+    if leaf.record.box != NULL:
+        box = np.array(<float64_t[:d, :2]> leaf.record.box)
     features = np.empty(0, dtype=np.int32)
-    if candidate.record.n_features > 0:
-        features = np.array(<int32_t[:candidate.record.n_features]> candidate.record.features)
+    if leaf.record.n_features > 0:
+        features = np.array(<int32_t[:leaf.record.n_features]> leaf.record.features)
     return OpenNode(
-        id, tree.node_count - 1, candidate.record.depth,
+        id, tree.node_count - 1, leaf.record.depth,
         np.array(<float64_t[:K]> (tree.counts + id * K)), tree.n_node_samples[id],
-        candidate.record.pool, box, features, (candidate.record.low, candidate.record.high),
+        leaf.record.pool, box, features, (leaf.record.low, leaf.record.high),
     )
 
 
@@ -394,7 +395,7 @@ cdef class PartitionedRunnerUp(RunnerUp):
         self, Splitter splitter not None, PartitionedSource partitioned not None,
         float64_t min_weight=0.0,
     ):
-        super().__init__(splitter, partitioned.heads, min_weight)
+        super().__init__(splitter, partitioned.metadata, min_weight)
         self.partitioned = partitioned
 
     cdef void _count_cells(
@@ -418,7 +419,7 @@ cdef class PartitionedRunnerUp(RunnerUp):
 
 
 cdef _outcomes_by_code(const Sides* sides):
-    # Feature, outcomes by code, and number of outcomes.
+    # Return the feature, the outcomes by code, and the number of outcomes.
     cdef intp_t n_levels = sides.column.n_levels
     cdef intp_t code
     outcomes = np.empty(n_levels, dtype=np.uint16)
@@ -460,7 +461,9 @@ cdef class PartitionedBuilder(Builder):
     cdef int _grow_depth_first(self) except -1 nogil:
         # A round takes its nodes from the top of the stack, so that the number of open nodes
         # with counts does not depend on the width of the tree.
-        cdef Candidate* taken = <Candidate*> self.arena.take(self.n_per_round, sizeof(Candidate))
+        cdef FrontierNode* taken = <FrontierNode*> self.arena.take(
+            self.n_per_round, sizeof(FrontierNode)
+        )
         cdef intp_t i, n, n_rows
         while self.n_frontier > 0:
             n = n_rows = 0
@@ -479,25 +482,25 @@ cdef class PartitionedBuilder(Builder):
         self.arena.release(taken)
         return self.helpers.finish(self)
 
-    cdef int _examine(self, Candidate* candidate) except -1 nogil:
-        Builder._examine(self, candidate)
-        if candidate.split.feature < 0:
+    cdef int _examine(self, FrontierNode* leaf) except -1 nogil:
+        Builder._examine(self, leaf)
+        if leaf.split.feature < 0:
             with gil:
-                self.partitioned.nodes.drop(candidate.record.id)
+                self.partitioned.nodes.drop(leaf.record.id)
         return 0
 
-    cdef int _split_candidate(self, Candidate* candidate) except -1 nogil:
+    cdef int _split_leaf(self, FrontierNode* leaf) except -1 nogil:
         cdef intp_t n_waiting
         with gil:
             n_waiting = len(self.partitioned.pending)
-        Builder._split_candidate(self, candidate)
+        Builder._split_leaf(self, leaf)
         with gil:
             self.partitioned.check_parts()
             if len(self.partitioned.pending) == n_waiting:
-                self.partitioned.nodes.drop(candidate.record.id)
+                self.partitioned.nodes.drop(leaf.record.id)
         return 0
 
-    cdef int _make_child(self, Candidate* parent, intp_t node, intp_t outcome) except -1 nogil:
+    cdef int _make_child(self, FrontierNode* parent, intp_t node, intp_t outcome) except -1 nogil:
         Builder._make_child(self, parent, node, outcome)
         with gil:
             self.partitioned.add_child(
@@ -505,9 +508,9 @@ cdef class PartitionedBuilder(Builder):
             )
         return 0
 
-    cdef int _add(self, Candidate* candidate) except -1 nogil:
+    cdef int _add(self, FrontierNode* leaf) except -1 nogil:
         if self.best_first:     # needs the counts immediately
             with gil:
                 self.partitioned.check_parts()
                 self.partitioned.divide_parts(self.max_uncounted)
-        return Builder._add(self, candidate)
+        return Builder._add(self, leaf)

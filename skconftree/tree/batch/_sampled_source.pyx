@@ -360,12 +360,12 @@ cdef intp_t walk_square_keys(
 
 
 cdef enum:
-    MIN_PRUNED_ROWS = 256   # rows
+    MIN_PRUNED_ROWS = 256   # the rows of smaller nodes are all sorted
     MAX_RUNS = 2048
     RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
     CORNERS = 3             # of the box of a run; the fourth is that of the previous run
-    MARGIN = 64             # tolerances, much more than the errors of scores
-    AMBIGUOUS = 4           # tolerances
+    MARGIN = 64             # in tolerances; much more than the errors of scores
+    AMBIGUOUS = 4           # in tolerances; other candidates this close make the walk give up
 
 
 # PrunedWalk: a walk over many unsorted rows of a node of two classes. It counts all candidate
@@ -373,8 +373,8 @@ cdef enum:
 #
 # The score of a criterion is a concave function of the class counts on the left. Between two
 # cuts the counts are in a box, so that no candidate there is better than the best corner of
-# the box. Rows are counted by runs of ranks. Only the rows of runs with a corner as good as
-# the best cut between two runs are sorted.
+# the box. Rows are counted by runs, which are ranges of neighboring ranks. Only the rows of
+# runs with a corner as good as the best cut between two runs are sorted.
 #
 # The result of a Selection is the same to the last bit: a candidate that is left out is worse
 # than the best one by many times the tolerance of comparisons (_selection.pxd). If other

@@ -2,9 +2,9 @@
 #
 # Invariant: the entries of a node are one segment [begin, end) of its column, in the order
 # of the rows, or of the values if SORTED. partition() divides it into the segments of the
-# children, [begin, middle) and [middle, end). A candidate, a leaf that may still split, stores
-# the segments of its node. enter() writes them into the columns, with the number of the call,
-# `visit`: a column with another number has no entries in the node.
+# children, [begin, middle) and [middle, end). A FrontierNode (_builder.pxd), a leaf that may
+# still split, stores its segments. enter() writes them into the columns, with the number of
+# the call, `visit`: a column with another number has no entries in the node.
 #
 # The form of a column is CODED, PAIR, SORTED or FULL, see tables/_sparse_columns.pxd.
 #
@@ -25,7 +25,7 @@ cdef struct Segment:
 
 cdef class SparseRows:
     cdef SparseTable table
-    cdef SparseColumns source       # owns the arrays if they have been taken over
+    cdef SparseColumns source       # owns the arrays if these are used, not copied
     cdef Arena arena
     cdef intp_t n_rows              # of the sample
     cdef SparseColumn* columns      # [n_features]

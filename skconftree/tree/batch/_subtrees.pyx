@@ -3,7 +3,7 @@
 from libc.string cimport memcpy
 
 from skconftree.tree._settings cimport GrowthSettings
-from skconftree.tree.batch._builder cimport Builder, Candidate, Helpers
+from skconftree.tree.batch._builder cimport Builder, FrontierNode, Helpers
 from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._table_source cimport TableSource
 from skconftree.tree.nodes._tree cimport Tree
@@ -56,8 +56,8 @@ cdef class Workers:
     cdef const float64_t* counts
     cdef ScanResult* results        # [n_features] by index in record.features
     cdef intp_t split_feature
-    cdef intp_t n_others            # work items of the task that are not columns
-    cdef intp_t n_parts             # work items of the task that are columns
+    cdef intp_t n_others            # work items of the task other than groups of columns
+    cdef intp_t n_parts             # work items of the task that are groups of columns
     cdef intp_t n_nodes             # number of nodes that have been scanned
     cdef intp_t* entered            # [n_workers] number of the node entered last
 
@@ -222,7 +222,7 @@ cdef class Subtrees(Helpers):
     cdef bint defers_nodes
     cdef intp_t min_task_values  # smallest number of values of a deferred node
     cdef Arena arena
-    cdef Candidate* leaves      # [n_leaves] deferred nodes; the builder owns their arrays
+    cdef FrontierNode* leaves      # [n_leaves] deferred nodes; the builder owns their arrays
     cdef intp_t n_leaves
     cdef intp_t capacity
     cdef Tree top_tree          # the tree above them
@@ -239,23 +239,23 @@ cdef class Subtrees(Helpers):
     cdef int check(self) except -1 nogil:
         return self.workers.check()
 
-    cdef bint defer(self, Builder builder, const Candidate* candidate) except -1 nogil:
-        cdef intp_t n = candidate.record.end - candidate.record.start
+    cdef bint defer(self, Builder builder, const FrontierNode* leaf) except -1 nogil:
+        cdef intp_t n = leaf.record.end - leaf.record.start
         cdef intp_t n_parts = LARGE_PARTS_PER_WORKER
-        if self.workers.shares_columns(&candidate.record):
+        if self.workers.shares_columns(&leaf.record):
             n_parts = PARTS_PER_WORKER
         if (
             not self.defers_nodes
             or n * n_parts * self.workers.n_workers > builder.n_root
-            or n * candidate.record.n_features < self.min_task_values
+            or n * leaf.record.n_features < self.min_task_values
         ):
             return False
         if self.n_leaves == self.capacity:
             self.capacity = 2 * self.capacity + 16
-            self.leaves = <Candidate*> self.arena.resize(
-                self.leaves, self.capacity, sizeof(Candidate)
+            self.leaves = <FrontierNode*> self.arena.resize(
+                self.leaves, self.capacity, sizeof(FrontierNode)
             )
-        self.leaves[self.n_leaves] = candidate[0]
+        self.leaves[self.n_leaves] = leaf[0]
         self.n_leaves += 1
         return True
 
@@ -285,20 +285,22 @@ cdef class Subtrees(Helpers):
         self.trees = None
         return 0
 
-    def _rows_of(self, intp_t leaf):
-        return self.leaves[leaf].record.end - self.leaves[leaf].record.start
+    def _rows_of(self, intp_t leaf_idx):
+        return self.leaves[leaf_idx].record.end - self.leaves[leaf_idx].record.start
 
     def _grow(self, intp_t worker, intp_t part):
-        cdef intp_t leaf = self.order[part]
+        cdef intp_t leaf_idx = self.order[part]
         cdef Builder builder = self.builders[worker]
         cdef Tree before = builder.tree     # a builder of trial trees keeps its own
-        cdef Tree tree = empty_copy(self.top_tree, min(self._rows_of(leaf) // 4, INITIAL_CAPACITY))
-        cdef const Candidate* root = &self.leaves[leaf]
+        cdef Tree tree = empty_copy(
+            self.top_tree, min(self._rows_of(leaf_idx) // 4, INITIAL_CAPACITY)
+        )
+        cdef const FrontierNode* root = &self.leaves[leaf_idx]
         builder.tree = tree
         with nogil:
             builder.grow_below(root, self.top_tree)
         builder.tree = before
-        self.trees[leaf] = tree
+        self.trees[leaf_idx] = tree
 
 
 cdef Tree empty_copy(Tree tree, intp_t capacity):
@@ -373,7 +375,7 @@ cdef intp_t add_node(Tree target, intp_t parent, Tree tree, intp_t node) noexcep
 
 
 cdef inline void copy_reason(Tree target, intp_t target_node, Tree tree, intp_t node) noexcept:
-    # `stops` has the reason why each leaf is one, and the split that was rejected.
+    # `stops` has the reason why each node is a leaf, and the split that was rejected.
     if target.stops != NULL:
         target.stops[target_node] = tree.stops[node]
 
