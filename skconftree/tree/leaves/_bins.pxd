@@ -1,13 +1,13 @@
 # Bins: the candidate thresholds (cuts) of a leaf, and the class counts between them.
 #
 # The edges of a leaf are set once, when it is created from its parent's histogram or
-# when its rows are counted. They stay fixed, because anytime-valid evidence requires
-# fixed candidate cuts, and so that counts are exact.
+# when its rows are counted. They do not change later: anytime-valid evidence requires
+# fixed candidate cuts, and the counts between fixed edges are exact.
 #
 # Bin b of feature f holds the values in (edges[b - 1], edges[b]]; its index is
 # first[f] + b. The last edge of a feature is infinity, so every value has a bin. If
 # `missing`, one more bin holds the rows without a value. Bin b of a nominal feature
-# holds category b; there are extra bins for categories that were not seen yet.
+# holds category b. There are extra bins for categories that have not occurred yet.
 
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint8_t
@@ -31,12 +31,12 @@ cdef struct Bins:
     bint missing            # the last bin of numeric features is for missing values
 
 
-cdef struct Side:           # the bins of the split feature that go to one child
+cdef struct Side:           # one child of a split, by the bins of the split feature
     intp_t feature
     intp_t begin            # of a numeric feature: range of the bins of values
     intp_t end
-    bint takes_missing      # the bin of missing values goes there
-    const uint8_t* taken    # [n_codes] of a nominal feature
+    bint takes_missing      # missing values go to this child
+    const uint8_t* taken    # [n_codes] of a nominal feature: categories that go to this child
 
 
 # `blocks` owns their memory.

@@ -244,8 +244,9 @@ cdef void find_bins(
             bin_indices[f] = <int32_t> (first + bin_of(bins.edges + first, n, x[f]))
 
 
-# Features are assumed to be independent within a class: in each bin of another feature,
-# the same share of class c goes to a side. Values are assumed uniform within a bin.
+# Assumptions about a child. Features are independent within a class, so the same share of the
+# rows of class c goes to the child from every bin of another feature than the split feature.
+# Values are uniformly distributed within a bin.
 
 
 cdef inline float64_t _low_end(const Bins* bins, intp_t f, intp_t b) noexcept nogil:

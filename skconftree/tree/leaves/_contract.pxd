@@ -49,12 +49,13 @@ cdef inline intp_t outcome_of_bin(
 #
 # There are two sets of statistics. `total` covers all rows, including those inherited
 # from the parent; predictions use it, and so do the splits of bounds that count every
-# row. `fresh` covers only the rows since the leaf was created; it is the evidence of
-# all other bounds (Policy.separate), and a second model. A leaf that inherited stored
-# rows, and nothing else, may also count them as evidence (`inherits_evidence`); in a
-# forest it then has a single model of all its rows. If both sets are equal, or if no
-# bound and no model uses the fresh one, pointers to the latter are NULL. A leaf whose
-# own rows far outweigh the inherited ones drops the latter, unless it stores rows.
+# row. `fresh` covers only the rows since the leaf was created. It is the evidence for
+# all other bounds (Policy.separate), and the data of a second model. A leaf that
+# inherited stored rows, and nothing else, may also count them as evidence
+# (`inherits_evidence`); in a forest it then has a single model of all its rows. If both
+# sets are equal, or if neither bound nor models use the fresh one, pointers to the
+# latter are NULL. A leaf drops the inherited statistics when the weight of its own rows
+# is many times larger, unless it stores rows.
 #
 # Any memory may use stored rows, bins with counts, and moments: naive Bayes predicts
 # from the counts and moments that exist, new categories get bins if there are bins, and
@@ -74,8 +75,8 @@ cdef struct Leaf
 
 cdef struct PoolLists:      # see _leaf_store.pxd
     intp_t n_rows           # of X_pool, the unlabeled rows; 0 without a pool
-    intp_t n_lines          # one, and one for each numeric feature
-    int32_t* rows           # [n_lines, n_rows]
+    intp_t n_lists          # one, and one for each numeric feature
+    int32_t* rows           # [n_lists, n_rows] the lists
     int32_t* scratch        # [n_rows] scratch
     int16_t* outcome        # [n_rows] scratch
 
@@ -85,26 +86,27 @@ cdef struct Policy:
     intp_t n_features
     intp_t n_classes
     Blocks* blocks          # owns the leaves, but not their statistics
-    const LeafMemory* first  # memory of a new leaf that inherits nothing
-    const LeafMemory* counted  # memory of a leaf with `row_limit` rows that may store some,
-    const LeafMemory* later  # and of a leaf with `row_limit` rows that may not
-    intp_t row_limit        # or NO_LIMIT
-    intp_t stored_rows      # that a leaf may store in addition to counts; 0: none
+    const LeafMemory* initial_memory        # of a new leaf that inherits nothing
+    const LeafMemory* counts_with_rows      # of a leaf with `row_limit` rows, if it may store
+                                            # some of them,
+    const LeafMemory* counts_only           # and if it may not
+    intp_t row_limit        # number of rows from which a leaf counts them, or NO_LIMIT
+    intp_t stored_rows      # number of rows that a leaf may store in addition to counts
     intp_t max_bins         # of a feature
     bint separate           # only rows since the leaf's creation are evidence
     bint inherited_is_evidence  # except that inherited stored rows are evidence, too
     bint single_bayes       # a leaf that inherited such rows has a single naive Bayes model
     bint fixed_cuts         # a leaf's candidate cuts are set once
     bint bayes              # leaves may predict by naive Bayes
-    float64_t inherited     # largest weight that a child inherits, except as rows
+    float64_t max_inherited  # largest weight that a child inherits, except as rows
     bint missing            # a row with a missing value has been seen
     intp_t n_nominal
     const int32_t* nominal  # [n_nominal] features
     int32_t* n_codes        # [n_features] categories seen, -1 if numeric; or NULL
     PoolLists pool
-    const int32_t* pool_line  # [n_features] line of each, 0 if nominal
+    const int32_t* pool_list  # [n_features] index of the list of a feature, 0 if nominal
     intp_t subset_size      # size of a leaf's feature subset; 0: it uses all features
-    intp_t n_first          # features without those that were added later
+    intp_t n_first          # number of features that existed from the start
     uint64_t seed           # of the feature subsets
 
 
@@ -117,8 +119,8 @@ cdef struct Leaf:
     intp_t node
     uint64_t key                # seed of its feature subset
     FeatureSubset* subset       # or NULL: it uses all features
-    Leaf* inherited_model       # of a leaf with a subset: the statistics of its parent, in
-                                # the parent's features; NULL once its own far outweigh them
+    Leaf* inherited_model       # if it has a subset: the statistics of its parent, for the
+                                # parent's features; NULL once they are dropped
     const LeafMemory* memory
     Blocks blocks               # owns what is released if the memory limit is exceeded
     intp_t attempt              # number of split attempts
@@ -131,7 +133,7 @@ cdef struct Leaf:
     float64_t* recent           # [n_classes] counts that decay with every row
 
     bint inherits_evidence      # it inherited stored rows only, which are evidence
-    bint dropped                # it counts its rows and stores only the latest ones
+    bint dropped                # some rows were dropped: it stores only the latest ones
     intp_t n_rows
     intp_t n_inherited          # the first rows are inherited
     float32_t* x                # [capacity, n_features]
@@ -150,8 +152,9 @@ cdef struct Leaf:
     int32_t* pool               # rows of X_pool in the leaf, a part of PoolLists.rows
     intp_t n_pool
     bint pool_sorted            # by each numeric feature as well
-    int32_t* cut_positions      # [n_placed, PoolLists.n_lines - 1] or NULL: of the cut
-    intp_t n_placed             # above each labeled row, at the last split attempt
+    int32_t* cut_positions      # [n_positioned, PoolLists.n_lists - 1] or NULL: the position
+                                # of the cut above each labeled row, at the last attempt
+    intp_t n_positioned         # number of labeled rows that have positions
     float64_t* box              # [n_features, 2] and W, only if W is a volume
 
 
@@ -186,8 +189,8 @@ cdef struct LeafHeader:     # of a leaf in a pickled state
 
 
 cdef struct LeafMemory:
-    # A kind of leaf memory. `_leaf` calls its functions; a function is NULL if there is
-    # nothing to do, or if nothing uses its result.
+    # A kind of leaf memory. The module `_leaf` calls its functions. A function is NULL if it
+    # would do nothing, or if its result is not used.
     int64_t code            # of the memory in a pickled state; never change or reuse it
     bint may_split          # a leaf may try to split
     bint stores_rows        # all rows, unless the leaf has dropped some
@@ -196,8 +199,8 @@ cdef struct LeafMemory:
 
     # Initialize a new leaf that inherits nothing.
     int (*open)(Leaf* leaf, const Policy* policy) except -1 nogil
-    # Learn a row before it is in the leaf's counts; `bins` are the indices of the bins of
-    # its values. Memory is allocated before anything changes.
+    # Learn a row that the class counts of the leaf do not include yet; `bins` are the
+    # indices of the bins of its values. Memory is allocated before anything changes.
     int (*observe)(
         Leaf* leaf, const Policy* policy, const float32_t* x, label_t y,
         float64_t weight, const int32_t* bins,
@@ -209,7 +212,7 @@ cdef struct LeafMemory:
     # Fill an empty child with the parent's statistics of one outcome of a split, including
     # `total` and `n_total`. share[c] is set to the share of class c. The children's counts
     # of each class sum to the parent's, unless a child would inherit more than
-    # Policy.inherited: then it starts with that weight.
+    # Policy.max_inherited: then it starts with that weight.
     int (*fill_child)(
         const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
         intp_t outcome, float64_t* share, Leaf* child,
@@ -226,8 +229,7 @@ cdef struct LeafMemory:
     # For a numeric feature without missing values: the share of n rows that are of each
     # class and on the left of each cut of tabulate(), [n_classes, LANES] (utils/_lanes.pxd),
     # with error below 1e-5 times the share of the class. Returns the number of cuts that
-    # split the rows differently.
-    # NULL if it would cost as much as tabulate().
+    # split the rows differently. The pointer is NULL if this would cost as much as tabulate().
     intp_t (*sketch)(
         const Leaf* leaf, const Policy* policy, intp_t feature, float64_t n, float32_t* left,
     ) noexcept nogil

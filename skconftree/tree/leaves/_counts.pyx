@@ -178,8 +178,8 @@ cdef void shares_of_bins(
 cdef float64_t set_child_total(
     const Leaf* parent, const Policy* policy, float64_t* share, Leaf* child
 ) noexcept nogil:
-    # Set the class counts of the child. If their sum exceeds Policy.inherited, `share` is
-    # reduced, too. Returns the factor.
+    # Set the class counts of the child. If their sum exceeds Policy.max_inherited, the counts
+    # and `share` are multiplied by a factor, which is returned.
     cdef intp_t K = policy.n_classes
     cdef float64_t total = 0.0
     cdef float64_t scale = 1.0
@@ -187,8 +187,8 @@ cdef float64_t set_child_total(
     for c in range(K):
         child.total[c] = parent.total[c] * share[c]
         total += child.total[c]
-    if total > policy.inherited:
-        scale = policy.inherited / total
+    if total > policy.max_inherited:
+        scale = policy.max_inherited / total
     for c in range(K):
         child.total[c] *= scale
         share[c] *= scale
@@ -203,8 +203,8 @@ cdef int partition_bins(
     # Set the bins and counts of a child, whose share of class c is scale[c]. If
     # `all_features` is False, only nominal features have bins.
     #
-    # The bins of the split feature go to one side unchanged: their counts are already
-    # those of the side, and only the reduction to Policy.inherited applies.
+    # Each bin of the split feature goes to one side as a whole. _match_total() therefore scales
+    # its counts to the class counts of the child, which undoes the multiplication by shares.
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef intp_t feature = leaf_split.feature

@@ -20,8 +20,8 @@ cdef enum:
 
 
 cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Count the stored rows; the moments are released. The first rows determine the bins:
-    # as many as in a leaf that inherited no rows.
+    # Count the stored rows, and release the moments. The first rows determine the bins, at most
+    # `row_limit` rows, as in a leaf that inherited none.
     cdef intp_t n_first = 0
     cdef intp_t begin = 0
     cdef intp_t end

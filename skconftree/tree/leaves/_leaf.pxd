@@ -36,7 +36,7 @@ cdef int start_child(
 ) except -1 nogil
 
 
-# Leaves as bytes, for pickles. Values are validated on reading.
+# Conversion of leaves to bytes, for pickles, and back. Values are validated when they are read.
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy)
 cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) except NULL

@@ -29,12 +29,14 @@ from skconftree.utils._typedefs cimport int64_t, uint64_t
 NOTHING.code = 0
 
 
-# A leaf drops inherited statistics when its own rows have this many times their weight.
+# A leaf drops inherited statistics when the weight of its own rows is this many times the
+# largest weight that a leaf inherits.
 cdef float64_t DROP_FACTOR = 10.0
 
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
-    # An empty leaf without memory; its class counts follow it in the same allocation.
+    # Make a leaf without rows, whose memory is NOTHING. Its class counts are in the same
+    # allocation.
     cdef size_t counts = LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     cdef Leaf* leaf = <Leaf*> take_zeros(policy.blocks, 1, sizeof(Leaf) + counts)
     leaf.node = node
@@ -57,7 +59,8 @@ cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
 
 
 cdef void move_leaf(Leaf* leaf, Blocks* blocks, Blocks* other) noexcept nogil:
-    # Change the owner; both owners have the same kind of policy.
+    # Move the ownership of a leaf's arrays from `blocks` to `other`. The policies of both
+    # owners have the same settings.
     if leaf != NULL:
         move_array(blocks, other, leaf.box)
         move_array(blocks, other, leaf.subset)
@@ -84,7 +87,8 @@ cdef void release_statistics(Leaf* leaf) noexcept nogil:
 
 
 cdef intp_t leaf_bytes(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # Without its unlabeled rows: the lists of all leaves have a fixed size.
+    # Number of bytes of a leaf. Its unlabeled rows are not included, because the lists of all
+    # leaves together have a fixed size.
     cdef intp_t size = sizeof(Leaf)
     size += LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     if leaf.box != NULL:
@@ -106,10 +110,10 @@ cdef int add_row(
     leaf.total[y] += weight
     leaf.n_fresh += weight
     leaf.n_total += weight
-    if leaf.n_fresh >= DROP_FACTOR * policy.inherited and not leaf.memory.stores_rows:
+    if leaf.n_fresh >= DROP_FACTOR * policy.max_inherited and not leaf.memory.stores_rows:
         _drop_inheritance(leaf, policy)
     if leaf.inherited_model != NULL and (
-        leaf.n_fresh >= DROP_FACTOR * min(policy.inherited, leaf.inherited_model.n_total)
+        leaf.n_fresh >= DROP_FACTOR * min(policy.max_inherited, leaf.inherited_model.n_total)
     ):
         drop_inherited_model(leaf, policy)
         _merge_hits(leaf)
@@ -117,7 +121,7 @@ cdef int add_row(
 
 
 cdef int convert(Leaf* leaf, const Policy* policy) except -1 nogil:
-    # Called after each row.
+    # Change to another memory if the leaf has enough rows for it. Called after each row.
     if leaf.memory.convert != NULL:
         leaf.memory.convert(leaf, policy_of(leaf, policy))
     return 0
@@ -129,12 +133,13 @@ cdef void drop_inherited_model(Leaf* leaf, const Policy* policy) noexcept nogil:
 
 
 cdef void _merge_hits(Leaf* leaf) noexcept nogil:
-    leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])      # keep the larger one
+    # The models of all rows and of the leaf's own rows are one model from now on.
+    leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])
     leaf.hits[2] = 0.0
 
 
 cdef void _drop_inheritance(Leaf* leaf, const Policy* policy) noexcept nogil:
-    # Drop the inherited statistics, because the leaf's own rows far outweigh them.
+    # Drop the inherited statistics, because the weight of the leaf's own rows is much larger.
     cdef intp_t c
     if leaf.fresh_histogram == NULL and leaf.fresh_moments.blocks == NULL:
         return
@@ -169,17 +174,18 @@ cdef int start_child(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil:
-    # Fill an empty child with the parent's statistics of one outcome, and its box. share[c]
-    # is set to the share of class c, which is exact unless it is computed from moments.
+    # Set the statistics that a new child inherits from its parent, and the box of the child.
+    # share[c] is set to the share of the parent's rows of class c that go to the child. It is
+    # exact unless it is computed from moments.
     cdef intp_t d = policy.n_features
     cdef LeafSplit own_split = leaf_split[0]
     cdef Leaf* target = child
     if parent.subset != NULL:
-        # The child draws its own features, which its parent may not use: it inherits only
-        # a model for predictions.
+        # The child draws its own features. Its parent may not use them, so the child inherits
+        # only a model for predictions.
         own_split.feature = index_of(parent, leaf_split.feature)
         draw_subset(child, policy)
-        child.memory = policy.first
+        child.memory = policy.initial_memory
         child.memory.open(child, policy_of(child, policy))
         child.inherited_model = target = new_leaf(policy, child.node)
         target.key = parent.key
@@ -213,9 +219,10 @@ cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
     raise corrupt_state("growing tree")
 
 
-# A leaf is written as a header of integers, floats, its counts, the data of its memory,
-# and its box. If leaves use feature subsets, the key of the subset is first, and the
-# inherited model, if any, is last. The unlabeled rows of a leaf are computed from the tree.
+# A leaf is written as a header of integers (LeafHeader), floats, class counts, the data of
+# its memory, and its box. If leaves use feature subsets, the key of the subset comes first,
+# and the inherited model, if any, last. The unlabeled rows of a leaf are not written: they
+# are found again by routing them through the tree.
 cdef enum:
     N_NUMBERS = 7
     N_MODELS = 4
@@ -232,7 +239,7 @@ cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
 
 cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef intp_t d = policy.n_features
-    cdef const Policy* own = policy_of(leaf, policy)
+    cdef const Policy* leaf_policy = policy_of(leaf, policy)
     cdef LeafHeader header
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_total, leaf.hits[0], leaf.hits[1],
@@ -243,7 +250,7 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     header.n_rows = leaf.n_rows
     header.n_inherited = leaf.n_inherited
     header.has_weights = leaf.weight != NULL
-    header.n_bins = 0 if leaf.bins.first == NULL else leaf.bins.first[own.n_features]
+    header.n_bins = 0 if leaf.bins.first == NULL else leaf.bins.first[leaf_policy.n_features]
     header.has_histogram = leaf.histogram != NULL
     header.has_fresh_histogram = leaf.fresh_histogram != NULL
     header.has_extra = leaf.extra != NULL
@@ -256,12 +263,12 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     writer.put(&header, sizeof(header))
     writer.put(&numbers[0], sizeof(numbers))
     writer.put(leaf.fresh, LEAF_COUNTS * policy.n_classes * sizeof(float64_t))
-    write_rows(writer, leaf, own)
-    write_bins(writer, leaf, own)
-    write_moments(writer, &leaf.moments, own.n_features, own.n_classes)
-    write_moments(writer, &leaf.fresh_moments, own.n_features, own.n_classes)
+    write_rows(writer, leaf, leaf_policy)
+    write_bins(writer, leaf, leaf_policy)
+    write_moments(writer, &leaf.moments, leaf_policy.n_features, leaf_policy.n_classes)
+    write_moments(writer, &leaf.fresh_moments, leaf_policy.n_features, leaf_policy.n_classes)
     if leaf.extra != NULL:
-        writer.put(leaf.extra, 2 * own.n_features * sizeof(float64_t))
+        writer.put(leaf.extra, 2 * leaf_policy.n_features * sizeof(float64_t))
     if leaf.box != NULL:
         writer.put(leaf.box, (2 * d + 1) * sizeof(float64_t))
 
@@ -286,15 +293,15 @@ cdef Leaf* read_leaf(StateReader reader, const Policy* policy, intp_t node) exce
 cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
-    cdef const Policy* own
+    cdef const Policy* leaf_policy
     cdef float64_t[N_NUMBERS] numbers
     cdef LeafHeader header
     cdef intp_t f, i
     if policy.subset_size > 0:
         reader.take(&leaf.key, sizeof(leaf.key))
     draw_subset(leaf, policy)
-    own = policy_of(leaf, policy)
-    f = own.n_features
+    leaf_policy = policy_of(leaf, policy)
+    f = leaf_policy.n_features
     reader.take(&header, sizeof(header))
     reader.take(&numbers[0], sizeof(numbers))
     leaf.attempt = header.attempt
@@ -304,20 +311,20 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     for i in range(N_MODELS):
         leaf.hits[i] = numbers[3 + i]
     reader.take(leaf.fresh, LEAF_COUNTS * K * sizeof(float64_t))
-    for i in range(LEAF_COUNTS * K):    # counts index tables
+    for i in range(LEAF_COUNTS * K):    # they are used as indices of tables
         require(isfinite(leaf.fresh[i]) and leaf.fresh[i] >= 0.0)
     leaf.memory = memory_of_code(header.code)
     require(0 <= header.inherits_evidence <= policy.inherited_is_evidence)
     leaf.inherits_evidence = header.inherits_evidence != 0
-    read_rows(reader, &header, own, leaf)
-    read_bins(reader, &header, own, leaf)
+    read_rows(reader, &header, leaf_policy, leaf)
+    read_bins(reader, &header, leaf_policy, leaf)
     read_moments(reader, &leaf.blocks, &leaf.moments, f, K, leaf.total)
     read_moments(reader, &leaf.blocks, &leaf.fresh_moments, f, K, leaf.fresh)
     if leaf.memory.counts_bins:
         require(leaf.histogram != NULL)
     if leaf.memory == &GAUSSIAN:
         require(leaf.moments.blocks != NULL)
-        require(leaf.histogram != NULL or own.n_nominal == 0)
+        require(leaf.histogram != NULL or leaf_policy.n_nominal == 0)
     if header.has_extra:
         leaf.extra = reader.take_new(&leaf.blocks, 2 * f, sizeof(float64_t))
     if header.has_box:

@@ -9,10 +9,11 @@ from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, ui
 # allocates and releases its leaves. `policy` has the settings that the leaves share, and the
 # categories seen so far. Its address never changes. Leaves are described in _contract.pxd.
 #
-# The pool is the unlabeled rows, X_pool. Its lines, [n_lines, n_rows], are lists of these
-# rows: line 0 in ascending order within each leaf, the others in the order of one numeric
-# feature. A leaf has the same range of every line. The box of a leaf is its range of each
-# feature, [n_features, 2]; it exists only if children are weighted by their volume.
+# The pool is the unlabeled rows, X_pool. It has several lists of all these rows,
+# [n_lists, n_rows]: list 0 is in ascending order within each leaf, each other list in the
+# order of one numeric feature. The rows of a leaf have the same range in every list. The
+# box of a leaf is its range of each feature, [n_features, 2]; it exists only if children
+# are weighted by their volume.
 
 cdef class LeafStore:
     cdef Blocks blocks                  # arrays freed together: leaves with their boxes
@@ -25,7 +26,7 @@ cdef class LeafStore:
                                         # count them in histograms
     cdef int32_t[::1] _nominal          # nominal features
     cdef int32_t[::1] _n_codes          # [n_features] categories seen, -1 if numeric
-    cdef int32_t[::1] _pool_line        # [n_features] line of a feature, 0 if nominal
+    cdef int32_t[::1] _pool_list        # [n_features] index of its list, 0 if nominal
 
     cdef int reserve(self, intp_t n_nodes) except -1 nogil
     # Replace a leaf by its children, which get the nodes from `first` on.
@@ -60,25 +61,26 @@ cdef void partition_pool(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
     const float32_t[:, ::1] pool, Leaf** children,
 ) noexcept nogil
-# Allocate the positions, in a line, of the candidate thresholds (cuts) above each labeled
-# row. The search of the next split attempt starts at these positions; -1 if unknown.
+# Allocate the positions, in the list of a feature, of the candidate threshold (cut) above
+# each labeled row. The search of the next split attempt starts at these positions; -1 if
+# unknown.
 cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil
-# Position of a row in a leaf's range of line 0; -1 if it is not there.
+# Position of a row in a leaf's range of list 0; -1 if it is not there.
 cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil
 cdef void remove_from_pool(
     Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t position
 ) noexcept nogil
 
 
-cdef inline const int32_t* line_of(
+cdef inline const int32_t* pool_list_of(
     const Leaf* leaf, const Policy* policy, intp_t feature
 ) noexcept nogil:
     # The leaf's rows in the order of a numeric feature.
-    return leaf.pool + policy.pool_line[feature] * policy.pool.n_rows
+    return leaf.pool + policy.pool_list[feature] * policy.pool.n_rows
 
 
 cdef inline intp_t first_above(
-    const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
+    const float32_t[:, ::1] pool, const int32_t* row_list, intp_t low, intp_t high,
     intp_t feature, double value, bint equal,
 ) noexcept nogil:
     # The first position from `low` on whose value is above `value`, or at least as large
@@ -87,7 +89,7 @@ cdef inline intp_t first_above(
     cdef float32_t x
     while low < high:
         middle = low + ((high - low) >> 1)
-        x = pool[line[middle], feature]
+        x = pool[row_list[middle], feature]
         if x < value or (x == value and not equal):
             low = middle + 1
         else:
@@ -96,7 +98,7 @@ cdef inline intp_t first_above(
 
 
 cdef inline intp_t next_beyond(
-    const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
+    const float32_t[:, ::1] pool, const int32_t* row_list, intp_t low, intp_t high,
     intp_t feature, double cut, intp_t step,
 ) noexcept nogil:
     # The first position of a value above `cut`; fast if it is about `step` after `low`.
@@ -105,22 +107,22 @@ cdef inline intp_t next_beyond(
         position = low + step - 1
         if position >= high:
             break
-        if pool[line[position], feature] <= cut:
+        if pool[row_list[position], feature] <= cut:
             low = position + 1
             step *= 2
         else:
             high = position
             break
-    return first_above(pool, line, low, high, feature, cut, False)
+    return first_above(pool, row_list, low, high, feature, cut, False)
 
 
 cdef inline bint is_beyond(
-    const float32_t[:, ::1] pool, const int32_t* line, intp_t low, intp_t high,
+    const float32_t[:, ::1] pool, const int32_t* row_list, intp_t low, intp_t high,
     intp_t feature, double cut, intp_t position,
 ) noexcept nogil:
     # Whether `position` is the first of a value above `cut`. Values before `low` are not.
     return (
         low <= position <= high
-        and (position == low or pool[line[position - 1], feature] <= cut)
-        and (position == high or not pool[line[position], feature] <= cut)
+        and (position == low or pool[row_list[position - 1], feature] <= cut)
+        and (position == high or not pool[row_list[position], feature] <= cut)
     )

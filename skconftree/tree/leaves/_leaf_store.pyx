@@ -25,7 +25,7 @@ from skconftree.utils._sorting cimport presort
 from skconftree.utils._typedefs cimport float64_t, int16_t
 
 cdef int allocate_pool(Policy* policy, intp_t n_rows) except -1:
-    # Allocate the lists (lines) of the unlabeled rows (of X_pool) in each leaf.
+    # Allocate the lists of the unlabeled rows (X_pool).
     #
     # The first list is a permutation of all rows, in which each leaf owns a range in
     # ascending order. After the first split attempt of a leaf, the same range of a
@@ -40,20 +40,20 @@ cdef int allocate_pool(Policy* policy, intp_t n_rows) except -1:
     # A row whose category is unknown at a node continues with one child. A row that gets
     # its label is removed from the lists.
     cdef Blocks* blocks = policy.blocks
-    cdef intp_t n_lines = 1
+    cdef intp_t n_lists = 1
     cdef intp_t f
     for f in range(policy.n_features):
-        n_lines += policy.pool_line[f] > 0
-    policy.pool.rows = <int32_t*> take_array(blocks, n_lines * n_rows, sizeof(int32_t))
+        n_lists += policy.pool_list[f] > 0
+    policy.pool.rows = <int32_t*> take_array(blocks, n_lists * n_rows, sizeof(int32_t))
     policy.pool.scratch = <int32_t*> take_array(blocks, n_rows, sizeof(int32_t))
     policy.pool.outcome = <int16_t*> take_array(blocks, n_rows, sizeof(int16_t))
     policy.pool.n_rows = n_rows
-    policy.pool.n_lines = n_lines
+    policy.pool.n_lists = n_lists
     return 0
 
 
 cdef intp_t pool_bytes(const Policy* policy) noexcept nogil:
-    return policy.pool.n_rows * ((policy.pool.n_lines + 1) * sizeof(int32_t) + sizeof(int16_t))
+    return policy.pool.n_rows * ((policy.pool.n_lists + 1) * sizeof(int32_t) + sizeof(int16_t))
 
 
 cdef void sort_pool(
@@ -62,31 +62,31 @@ cdef void sort_pool(
 ) noexcept nogil:
     cdef intp_t n = leaf.n_pool
     cdef intp_t f, i
-    cdef int32_t* line
+    cdef int32_t* row_list
     for f in range(policy.n_features):
-        if policy.pool_line[f] == 0:
+        if policy.pool_list[f] == 0:
             continue
-        line = <int32_t*> line_of(leaf, policy, f)
+        row_list = <int32_t*> pool_list_of(leaf, policy, f)
         for i in range(n):
             column[i] = pool[leaf.pool[i], f]
         presort(column, n, keys, keys + n, order)
         for i in range(n):
-            line[i] = leaf.pool[order[i] >> 1]
+            row_list[i] = leaf.pool[order[i] >> 1]
     leaf.pool_sorted = True
 
 
 cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil:
-    cdef size_t size = (policy.pool.n_lines - 1) * sizeof(int32_t)
-    cdef intp_t n = leaf.n_placed
+    cdef size_t size = (policy.pool.n_lists - 1) * sizeof(int32_t)
+    cdef intp_t n = leaf.n_positioned
     if leaf.n_rows <= n or size == 0:
         return 0
     n = max(2 * n, leaf.n_rows)
     leaf.cut_positions = <int32_t*> resize_array(policy.blocks, leaf.cut_positions, n, size)
     memset(
-        leaf.cut_positions + leaf.n_placed * (policy.pool.n_lines - 1), 255,
-        (n - leaf.n_placed) * size,
+        leaf.cut_positions + leaf.n_positioned * (policy.pool.n_lists - 1), 255,
+        (n - leaf.n_positioned) * size,
     )
-    leaf.n_placed = n
+    leaf.n_positioned = n
     return 0
 
 
@@ -94,11 +94,11 @@ cdef void partition_pool(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
     const float32_t[:, ::1] pool, Leaf** children,
 ) noexcept nogil:
-    # Partition the parent's rows, in every order it has. This cannot fail.
+    # Partition the unlabeled rows of the parent in every list. This cannot fail.
     cdef intp_t n = parent.n_pool
     cdef intp_t r = leaf_split.n_outcomes
-    cdef intp_t n_lines = policy.pool.n_lines if parent.pool_sorted else 1
-    cdef int32_t* line = parent.pool
+    cdef intp_t n_lists = policy.pool.n_lists if parent.pool_sorted else 1
+    cdef int32_t* row_list = parent.pool
     cdef int32_t* scratch = policy.pool.scratch
     cdef int16_t* outcome = policy.pool.outcome
     cdef Leaf* child
@@ -106,24 +106,24 @@ cdef void partition_pool(
     if n == 0:
         return
     for i in range(n):
-        z = outcome_of(leaf_split, pool[line[i], leaf_split.feature])
-        outcome[line[i]] = <int16_t> z
+        z = outcome_of(leaf_split, pool[row_list[i], leaf_split.feature])
+        outcome[row_list[i]] = <int16_t> z
         children[z].n_pool += 1
     at = 0
     for z in range(r):
         child = children[z]
-        child.pool = line + at
+        child.pool = row_list + at
         child.pool_sorted = parent.pool_sorted
         at += child.n_pool
-    for j in range(n_lines):
-        memcpy(scratch, line, n * sizeof(int32_t))
+    for j in range(n_lists):
+        memcpy(scratch, row_list, n * sizeof(int32_t))
         for z in range(r):
             children[z].n_pool = 0
         for i in range(n):
             child = children[outcome[scratch[i]]]
             (child.pool + j * policy.pool.n_rows)[child.n_pool] = scratch[i]
             child.n_pool += 1
-        line += policy.pool.n_rows
+        row_list += policy.pool.n_rows
 
 
 cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil:
@@ -133,12 +133,12 @@ cdef intp_t index_in_pool(const Leaf* leaf, intp_t row) noexcept nogil:
     return -1
 
 
-cdef intp_t _index_of(const int32_t* line, intp_t low, intp_t high, intp_t row) noexcept nogil:
-    # The first position of a value of at least `row` in an ascending part of a line.
+cdef intp_t _index_of(const int32_t* row_list, intp_t low, intp_t high, intp_t row) noexcept nogil:
+    # The first position of a value of at least `row` in an ascending part of a list.
     cdef intp_t middle
     while low < high:
         middle = low + ((high - low) >> 1)
-        if line[middle] < row:
+        if row_list[middle] < row:
             low = middle + 1
         else:
             high = middle
@@ -148,12 +148,12 @@ cdef intp_t _index_of(const int32_t* line, intp_t low, intp_t high, intp_t row) 
 cdef void remove_from_pool(
     Leaf* leaf, const Policy* policy, const float32_t[:, ::1] pool, intp_t position
 ) noexcept nogil:
-    # The rows after it in the leaf's range move up; the range keeps its start. A negative
-    # position means that the row is not in the pool.
+    # Remove the row at a position of list 0 from all lists. The later rows of the leaf's range
+    # move up, and the range keeps its start. A negative position: the row is not in the pool.
     cdef intp_t n = leaf.n_pool
-    cdef intp_t n_lines = policy.pool.n_lines - 1
+    cdef intp_t n_lists = policy.pool.n_lists - 1
     cdef intp_t f, i, low, high, row
-    cdef int32_t* line
+    cdef int32_t* row_list
     cdef int32_t* cut
     cdef float32_t value
     if position < 0:
@@ -162,26 +162,26 @@ cdef void remove_from_pool(
     _remove_at(leaf.pool, position, n)
     if leaf.pool_sorted:
         for f in range(policy.n_features):
-            if policy.pool_line[f] == 0:
+            if policy.pool_list[f] == 0:
                 continue
-            line = <int32_t*> line_of(leaf, policy, f)
+            row_list = <int32_t*> pool_list_of(leaf, policy, f)
             value = pool[row, f]
             if value == value:
-                low = first_above(pool, line, 0, n, f, value, True)
-                high = first_above(pool, line, low, n, f, value, False)
+                low = first_above(pool, row_list, 0, n, f, value, True)
+                high = first_above(pool, row_list, low, n, f, value, False)
             else:
-                low = first_above(pool, line, 0, n, f, INFINITY, False)
+                low = first_above(pool, row_list, 0, n, f, INFINITY, False)
                 high = n
-            low = _index_of(line, low, high, row)
-            _remove_at(line, low, n)
-            for i in range(leaf.n_placed):
-                cut = leaf.cut_positions + i * n_lines + policy.pool_line[f] - 1
+            low = _index_of(row_list, low, high, row)
+            _remove_at(row_list, low, n)
+            for i in range(leaf.n_positioned):
+                cut = leaf.cut_positions + i * n_lists + policy.pool_list[f] - 1
                 cut[0] -= cut[0] > low
     leaf.n_pool -= 1
 
 
-cdef void _remove_at(int32_t* line, intp_t position, intp_t n) noexcept nogil:
-    memmove(line + position, line + position + 1, (n - position - 1) * sizeof(int32_t))
+cdef void _remove_at(int32_t* row_list, intp_t position, intp_t n) noexcept nogil:
+    memmove(row_list + position, row_list + position + 1, (n - position - 1) * sizeof(int32_t))
 
 
 cdef enum:
@@ -193,8 +193,9 @@ cdef class LeafStore:
 
     `nominal` features are ascending. If `bayes`, leaves may predict by naive Bayes.
     `n_pool` rows have no label. Each leaf draws a subset of `subset_size` features with
-    `seed`; 0 means that it uses all. The `n_first` features were not added later. If
-    `single_bayes`, a leaf that inherited rows has one naive Bayes model of all its rows.
+    `seed`; 0 means that it uses all. The first `n_first` features existed from the start,
+    the others were added later. If `single_bayes`, a leaf that inherited rows has one
+    naive Bayes model of all its rows.
     """
 
     def __init__(
@@ -205,9 +206,9 @@ cdef class LeafStore:
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
         self.policy.blocks = &self.blocks
-        self.policy.first = &GAUSSIAN if settings.gaussian else &ROWS
-        self.policy.later = &HISTOGRAM
-        self.policy.counted = &COUNTED_ROWS
+        self.policy.initial_memory = &GAUSSIAN if settings.gaussian else &ROWS
+        self.policy.counts_only = &HISTOGRAM
+        self.policy.counts_with_rows = &COUNTED_ROWS
         self.policy.row_limit = settings.row_limit
         self.stored_rows = settings.stored_rows
         self.policy.max_bins = settings.max_bins
@@ -216,7 +217,7 @@ cdef class LeafStore:
         self.policy.single_bayes = single_bayes
         self.policy.fixed_cuts = settings.fixed_cuts
         self.policy.bayes = bayes
-        self.policy.inherited = settings.inherited
+        self.policy.max_inherited = settings.inherited
         self.policy.subset_size = subset_size
         self.policy.n_first = n_first
         self.policy.seed = seed
@@ -228,10 +229,10 @@ cdef class LeafStore:
             self.policy.nominal = &self._nominal[0]
             self.policy.n_codes = &self._n_codes[0]
         if n_pool > 0:
-            line = np.ones(n_features, dtype=np.int32)
-            line[list(nominal)] = 0
-            self._pool_line = np.cumsum(line, dtype=np.int32) * line
-            self.policy.pool_line = &self._pool_line[0]
+            is_numeric = np.ones(n_features, dtype=np.int32)
+            is_numeric[list(nominal)] = 0
+            self._pool_list = np.cumsum(is_numeric, dtype=np.int32) * is_numeric
+            self.policy.pool_list = &self._pool_list[0]
             allocate_pool(&self.policy, n_pool)
 
     def __dealloc__(self):
@@ -260,7 +261,7 @@ cdef class LeafStore:
                 self.at[node] = leaf
                 self.n_leaves += 1
                 draw_subset(leaf, &self.policy)
-                leaf.memory = self.policy.first
+                leaf.memory = self.policy.initial_memory
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
         _distribute_stored_rows(self)
 

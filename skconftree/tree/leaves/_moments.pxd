@@ -72,7 +72,7 @@ cdef void normal_shares(
     const float32_t* thresholds, intp_t n, float64_t* shares,
 ) noexcept nogil
 # The same, times a weight, with error below 1e-5, for a class without missing values.
-# `thresholds` has LANES elements, for vectorized code, of which the first n are used.
+# `thresholds` has LANES elements, for vectorized code; only the first n are used.
 cdef void rough_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     const float64_t* thresholds, intp_t n, float64_t weight, float32_t* shares,

@@ -1,7 +1,7 @@
 """Moments of each class, and truncation of normal distributions.
 
-`blocks` (`Blocks`) owns memory; a block of `Moments` has the statistics of one class. The
-sides of a cut are 0 (left: values up to the threshold) and 1 (right).
+`blocks` (of type `Blocks`) owns the memory. A block of `Moments` has the statistics of one
+class. The sides of a cut are 0 (left: values up to the threshold) and 1 (right).
 """
 
 from libc.math cimport INFINITY, erf, exp, sqrt
@@ -14,7 +14,8 @@ from skconftree.utils._typedefs cimport uint8_t
 
 cdef float64_t SQRT_2 = 1.4142135623730951
 cdef float64_t SQRT_2PI = 2.5066282746310002
-cdef float64_t FAR = 6.0        # a normal distribution has no mass beyond FAR sqrt(2) deviations
+# In units of sqrt(2) standard deviations. The normal distribution has negligible mass beyond it.
+cdef float64_t FAR = 6.0
 
 
 cdef int allocate_moments(Blocks* blocks, Moments* moments, intp_t n_classes) except -1 nogil:

@@ -113,7 +113,7 @@ cdef class LeafPredictor:
         # Predict a row that will be learned, after locate(). Returns the class if
         # `returns_class`, and fills `proba` unless it is NULL.
         cdef Model best_model
-        cdef bint waiting = proba != NULL
+        cdef bint is_pending = proba != NULL
         cdef int model
         if returns_class or self.counts_hits:
             self.predicted[<intp_t> MAJORITY] = _majority(self, tree, leaf.node)
@@ -125,13 +125,13 @@ cdef class LeafPredictor:
                 if model == best_model and self.predicted[model] >= 0:
                     if self.calibrates and tree.n_node_samples[leaf.node] % LOSS_INTERVAL == 0:
                         _store_score_gaps(self, leaf, best_model)
-                    if waiting:
+                    if is_pending:
                         _fill_by_scores(
                             self, leaf, best_model, &self.scratch, self.predicted[model], proba
                         )
-                        waiting = False
+                        is_pending = False
             self.predicted[<intp_t> RECENT] = _most_frequent(self, leaf.recent)
-        if waiting:
+        if is_pending:
             _fill_by_counts(self, tree, leaf, best_model, &self.scratch, proba)
         if self.predicted[<intp_t> best_model] >= 0:
             return self.predicted[<intp_t> best_model]
@@ -322,7 +322,7 @@ cdef void _fill_by_counts(
     float64_t* out,
 ) noexcept nogil:
     # Class frequencies of a leaf, or of the nearest ancestor that has rows; shrunk
-    # towards those of the ancestors if the tree has shrinkage.
+    # toward those of the ancestors if the tree has shrinkage.
     cdef intp_t K = predictor.policy.n_classes
     cdef intp_t node = leaf.node
     cdef const float64_t* counts = tree.counts + node * K
@@ -409,11 +409,11 @@ cdef intp_t _majority(LeafPredictor predictor, Tree tree, intp_t node) noexcept 
 
 
 cdef bint score_by_bayes(
-    const Policy* policy, const Leaf* leaf, bint own, const float32_t* x, Scratch* scratch,
+    const Policy* policy, const Leaf* leaf, bint own_rows, const float32_t* x, Scratch* scratch,
 ) noexcept nogil:
     # Naive Bayes over all rows of a leaf, or over the rows since its creation: log scores of the
     # classes, up to a common constant; -infinity for classes without rows. Returns False
-    # if there is no such model. The row and the policy are those of the leaf's features.
+    # if the model does not exist. The row and the policy are those of the leaf's features.
     #
     # Each class starts with one pseudo-row: spread evenly over the bins of a feature, or
     # with the variance of the feature over all classes. A value that no row of a class has
@@ -430,7 +430,7 @@ cdef bint score_by_bayes(
     cdef float64_t total = leaf.n_total
     cdef intp_t n_present = 0
     cdef intp_t c
-    if own:
+    if own_rows:
         n = leaf.fresh
         histogram = leaf.fresh_histogram
         moments = &leaf.fresh_moments
@@ -441,7 +441,7 @@ cdef bint score_by_bayes(
         scratch.scores[c] = 0.0 if n[c] > 0.0 else -INFINITY
         n_present += n[c] > 0.0
     if n_present <= 1:
-        return True     # for any row; no class only in a corrupt state
+        return True     # the scores do not depend on the row
     if histogram != NULL:
         _score_bins(policy, &leaf.bins, histogram, n, scratch)
     if moments.blocks != NULL:

@@ -6,7 +6,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 #
 # If leaves may predict by naive Bayes, they also have moments and counts of categories.
 # If cuts are fixed, the leaf's first rows determine bins, but evidence is computed from
-# the rows, not from counts. Functions that other memories with rows use are here, too.
+# the rows, not from counts. Other memories that store rows use some of these functions, too.
 
 cdef LeafMemory ROWS
 

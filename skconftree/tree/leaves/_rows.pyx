@@ -129,9 +129,9 @@ cdef int _observe(
 cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
     if leaf.n_rows >= policy.row_limit:
         if policy.stored_rows > 0:
-            policy.counted.take_rows(leaf, policy)
+            policy.counts_with_rows.take_rows(leaf, policy)
         else:
-            policy.later.take_rows(leaf, policy)
+            policy.counts_only.take_rows(leaf, policy)
     elif policy.fixed_cuts and leaf.bins.first == NULL and leaf.n_rows >= MIN_CUT_ROWS:
         _set_cuts(leaf, policy)
     return 0
@@ -188,7 +188,7 @@ cdef int partition_rows(
     if policy.fixed_cuts and n > 0:
         _set_cuts(child, policy)
     if n >= policy.row_limit:
-        policy.counted.take_rows(child, policy)
+        policy.counts_with_rows.take_rows(child, policy)
     return 0
 
 
@@ -209,7 +209,7 @@ cdef int _count_inherited(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 
 cdef inline intp_t _first(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # The first row that counts as evidence.
+    # Index of the first row that counts as evidence.
     return leaf.n_inherited if uses_fresh_only(leaf, policy) else 0
 
 
@@ -295,7 +295,8 @@ cdef _check_values(const Leaf* leaf, intp_t n, const Policy* policy):
 
 
 cdef _check_sums(const Leaf* leaf, intp_t K):
-    # Sums in order of arrival equal the counts exactly, unless rows were dropped.
+    # Summed in order of arrival, the weights of the rows equal the class counts exactly, unless
+    # rows were dropped.
     counts = np.zeros((2, K))
     cdef float64_t[:, ::1] sums = counts
     cdef float64_t w
@@ -338,8 +339,9 @@ cdef intp_t bytes_of_subset(const Leaf* leaf, const Policy* policy) noexcept nog
 cdef void _draw_features(
     uint64_t key, intp_t n, intp_t n_first, intp_t d, int32_t* features, int32_t* drawn
 ) noexcept nogil:
-    # Draw n of the first features, ascending; `features` is scratch. Each of the others then
-    # replaces one of them with the probability that makes all subsets equally probable.
+    # Draw n of the first n_first features, ascending; `features` is scratch. Each feature that
+    # was added later then replaces one of them with the probability that makes all subsets
+    # equally probable (reservoir sampling).
     cdef int32_t feature
     cdef intp_t i, k
     for i in range(n_first):
@@ -364,7 +366,11 @@ cdef void _draw_features(
 
 
 def drawn_features(uint64_t key, intp_t n, intp_t n_first, intp_t d):
-    """Features of a leaf with this key: n of d, of which the first are not late."""
+    """Draw the `n` features, of `d`, that a leaf with this key uses.
+
+    The first `n_first` features existed from the start, the others were added later. A
+    leaf may lose features to later ones, but the others stay the same.
+    """
     cdef int32_t[::1] features = np.empty(d, dtype=np.int32)
     cdef int32_t[::1] drawn = np.empty(n, dtype=np.int32)
     _draw_features(key, n, n_first, d, &features[0], &drawn[0])
@@ -376,7 +382,7 @@ cdef int draw_subset(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t d = policy.n_features
     cdef int32_t* features
     cdef int32_t* nominal
-    cdef Policy* own
+    cdef Policy* leaf_policy
     cdef intp_t i
     if n == 0:
         return 0
@@ -387,32 +393,32 @@ cdef int draw_subset(Leaf* leaf, const Policy* policy) except -1 nogil:
     leaf.subset.features = <int32_t*> (leaf.subset + 1)
     _draw_features(leaf.key, n, policy.n_first, d, features, leaf.subset.features)
     release(policy.blocks, features)
-    own = &leaf.subset.policy
-    own[0] = policy[0]
-    own.n_features = n
-    own.subset_size = 0
-    own.blocks = NULL           # its owner may change; memories use the leaf's blocks
-    own.pool_line = NULL
-    own.n_nominal = 0
+    leaf_policy = &leaf.subset.policy
+    leaf_policy[0] = policy[0]
+    leaf_policy.n_features = n
+    leaf_policy.subset_size = 0
+    leaf_policy.blocks = NULL           # its owner may change; memories use the leaf's blocks
+    leaf_policy.pool_list = NULL
+    leaf_policy.n_nominal = 0
     if policy.n_codes != NULL:
         nominal = leaf.subset.features + n
-        own.nominal = nominal
-        own.n_codes = nominal + n
+        leaf_policy.nominal = nominal
+        leaf_policy.n_codes = nominal + n
         for i in range(n):
             if policy.n_codes[leaf.subset.features[i]] >= 0:
-                nominal[own.n_nominal] = <int32_t> i
-                own.n_nominal += 1
+                nominal[leaf_policy.n_nominal] = <int32_t> i
+                leaf_policy.n_nominal += 1
     update_subset_policy(leaf, policy)
     return 0
 
 
 cdef void update_subset_policy(Leaf* leaf, const Policy* policy) noexcept nogil:
-    cdef Policy* own
+    cdef Policy* leaf_policy
     cdef intp_t i
     if leaf.subset == NULL:
         return
-    own = &leaf.subset.policy
-    own.missing = policy.missing
-    if own.n_codes != NULL:
-        for i in range(own.n_features):
-            own.n_codes[i] = policy.n_codes[leaf.subset.features[i]]
+    leaf_policy = &leaf.subset.policy
+    leaf_policy.missing = policy.missing
+    if leaf_policy.n_codes != NULL:
+        for i in range(leaf_policy.n_features):
+            leaf_policy.n_codes[i] = policy.n_codes[leaf.subset.features[i]]

@@ -1,5 +1,5 @@
-# Statistics of leaves as bytes, for pickles. Values are validated on reading; arrays that are
-# read belong to `blocks`, which frees them together.
+# Conversion of the statistics of leaves to bytes, for pickles, and back. Values are validated
+# when they are read. The arrays that are read belong to `blocks`, which frees them together.
 
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float64_t, intp_t
