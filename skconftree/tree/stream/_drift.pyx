@@ -34,11 +34,15 @@ cdef enum Change:
 #
 # It has the class counts of the rows since the node was made, which show whether the
 # parent's split is still valid, and a test for a rise of the errors below the node. The
-# test is a CUSUM, written as testing by betting: a wealth (test statistic) of at least 1, which
-# each row multiplies by a likelihood ratio of its outcome, between an error rate somewhat above
-# the past rate of the node and that rate. A wealth of WARNING_WEALTH is a warning. Without a
-# change there is a warning at most once in that many rows on average. A false warning only
-# costs time: a replacement requires stronger evidence, see `Challenger`.
+# test is a CUSUM, written as testing by betting. Its statistic, called the wealth, is at least
+# 1. Each row multiplies it by the likelihood ratio of the row's outcome (wrong or right): the
+# likelihood at an error rate somewhat above the past rate of the node, divided by that at the
+# past rate. A wealth of WARNING_WEALTH is a warning. Without a change there is on average at
+# most one warning in that many rows. A false warning only costs time: a replacement requires
+# stronger evidence, see `Challenger`.
+#
+# The challengers of a tree (see below) have slots, numbers from 0 on. A set of challengers is a
+# bit mask of their slots.
 
 cdef struct NodeMonitor:
     float64_t n             # recent rows
@@ -47,9 +51,9 @@ cdef struct NodeMonitor:
     float64_t factor_if_right
     float64_t wealth
     int64_t n_rows          # since the node was made or repaired
-    int64_t n_begun         # number of challengers started here
+    int64_t n_started       # number of challengers started here
     int64_t next_start      # n_rows from which the next one may start
-    int64_t slot            # 1 + the slot (number) of the node's challenger; 0: none
+    int64_t slot            # 1 + the slot of the node's challenger; 0: none
 
 # Challenger: a tree that may replace a subtree, trained on the rows that reach its root.
 #
@@ -59,20 +63,20 @@ cdef struct NodeMonitor:
 #   gain   bets that the challenger is more accurate. It changes only with rows on which
 #          exactly one of the two is right: each multiplies it by 1 + s or 1 - s, where
 #          s >= 0 is the lead of the challenger on recent rows of this kind.
-#   rise   bets that the errors at the node have risen: each row multiplies it by a
-#          likelihood ratio, between the recent error rate and the usual rate from before
-#          the challenger was started.
+#   rise   bets that the errors at the node have risen: each row multiplies it by the
+#          likelihood ratio of the recent error rate to the past error rate, that of the
+#          rows before the challenger was started.
 #
 # If the challenger is not more accurate, given the past, the gain is a supermartingale.
 # The probability that it ever reaches 1 / a is then at most a (Ville's inequality), for
 # any start of the challenger and with a check after every row. The same holds for the
-# rise if the error rate is not above the usual rate, which is estimated with 2.5 standard
-# errors added. The k-th challenger at a node has a = delta / (2 k (k + 1)) for each of the
-# two, so that all of them together have delta. The challenger must also lead on recent
-# rows.
+# rise if the error rate is not above the past error rate, to whose estimate 2.5 standard
+# errors are added. The k-th challenger at a node has a = delta / (2 k (k + 1)) for each of the
+# two bets, so that the sum over all challengers is delta. To win, a challenger must also lead
+# on recent rows.
 #
-# A challenger is abandoned if the wealth of a bet in the opposite direction is large, or if it
-# takes too long.
+# A challenger is abandoned if the wealth of a bet that it is less accurate is large, or after
+# a limited number of rows.
 
 cdef enum Verdict:
     UNDECIDED = 0
@@ -150,13 +154,13 @@ cdef class MonitoredGrower(Grower):
         return error
 
     cdef int change(self, Change what) except -1:
-        # If this fails, nothing has changed.
+        # Make a change. If it fails, nothing has changed.
         return 0
 
     cdef int retry_change(self, Change what) except -1:
-        # Python runs signal handlers here, in the middle of a row. Their exceptions are
-        # stored until the next checkpoint. After many failures a change is tried only once
-        # per row.
+        # Retry a change until it succeeds. Python runs signal handlers here, in the middle of a
+        # row. Their exceptions are stored until the next checkpoint. After many failures a change
+        # is tried only once per row.
         if self.pending_error is None:
             self.n_failed = 0
         while True:
@@ -239,9 +243,9 @@ cdef class NodeMonitors:
         self, const int32_t* parent, intp_t leaf, bint wrong, label_t y,
         float64_t weight, uint64_t* path,
     ) noexcept nogil:
-        # Update the monitors of a row's leaf and its ancestors. Returns the uppermost node
-        # with a warning that has no challenger above it, or -1. `path` is set to a mask
-        # of the slots of the challengers that learn the row.
+        # Update the monitors of a row's leaf and its ancestors. Returns the uppermost of these
+        # nodes that has a warning and no challenger at a node above, or -1. `path` is set to a
+        # mask of the slots of the challengers that learn the row.
         cdef intp_t node = leaf
         cdef intp_t warned = -1
         cdef NodeMonitor* monitor
@@ -316,7 +320,7 @@ cdef class NodeMonitors:
             memcpy(self.at, <const char*> monitors, n * sizeof(NodeMonitor))
             memcpy(self.class_counts, <const char*> class_counts, n * K * sizeof(float64_t))
 
-    def n_slots(self):
+    def n_challengers(self):
         """Number of nodes with a challenger."""
         cdef intp_t node
         cdef intp_t n = 0
@@ -336,22 +340,22 @@ cdef class NodeMonitors:
 
 cdef void _refresh(NodeMonitor* monitor) noexcept nogil:
     # Update the factors of a node; counts above MAX_PAST_ROWS rows are scaled down to it.
-    cdef float64_t scale, share, more
+    cdef float64_t scale, past_rate, raised_rate
     if monitor.n > MAX_PAST_ROWS:
         scale = MAX_PAST_ROWS / monitor.n
         monitor.n *= scale
         monitor.n_wrong *= scale
-    share = (monitor.n_wrong + 0.5) / (monitor.n + 1.0)
-    more = share + 0.1 * sqrt(share * (1.0 - share)) + 0.01
-    more = min(more, 0.5 * (1.0 + share))
-    monitor.factor_if_wrong = more / share
-    monitor.factor_if_right = (1.0 - more) / (1.0 - share)
+    past_rate = (monitor.n_wrong + 0.5) / (monitor.n + 1.0)
+    raised_rate = past_rate + 0.1 * sqrt(past_rate * (1.0 - past_rate)) + 0.01
+    raised_rate = min(raised_rate, 0.5 * (1.0 + past_rate))
+    monitor.factor_if_wrong = raised_rate / past_rate
+    monitor.factor_if_right = (1.0 - raised_rate) / (1.0 - past_rate)
 
 
 cdef float64_t past_error_limit(const NodeMonitor* monitor) noexcept nogil:
     # Upper confidence limit of a node's past error rate.
-    cdef float64_t share = (monitor.n_wrong + 0.5) / (monitor.n + 1.0)
-    return min(share + N_STANDARD_ERRORS * sqrt(share * (1.0 - share) / (monitor.n + 1.0)), 0.9)
+    cdef float64_t rate = (monitor.n_wrong + 0.5) / (monitor.n + 1.0)
+    return min(rate + N_STANDARD_ERRORS * sqrt(rate * (1.0 - rate) / (monitor.n + 1.0)), 0.9)
 
 
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15   # 2**64 / golden ratio, for seeds
@@ -359,8 +363,8 @@ cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15   # 2**64 / golden ratio, f
 
 # ReplacingGrower: a growing tree that is replaced as a whole after a drift.
 #
-# A detector monitors the errors. From its warning on, a second tree learns the same rows;
-# it replaces the first one if a drift follows. The two share the memory limit.
+# A detector monitors the errors. After its warning, a second tree learns the same rows as the
+# first one, and replaces it if the detector reports a drift. The two share the memory limit.
 cdef class ReplacingGrower(MonitoredGrower):
     """Grow a tree row by row, and another one after each warning of a drift.
 
@@ -470,7 +474,7 @@ cdef class ReplacingGrower(MonitoredGrower):
             self.background = self._load_background(state.background)
 
     def _load_background(self, background):
-        # Validate that it is made from the same recipe, because leaves will be swapped.
+        # Load a tree of the same recipe, because leaves will be swapped.
         if not (isinstance(background, tuple) and len(background) == 2):
             raise corrupt_state("growing tree")
         tree, state = background
@@ -484,9 +488,9 @@ cdef float64_t WINS_DECAY = 0.98    # decay of n_won and n_lost per row that cha
 cdef float64_t MAX_STAKE = 0.9      # largest s, see Challenger
 cdef float64_t ERROR_RATE_STEP = 0.05      # weight of a row in the recent error rate
 cdef float64_t MAX_ERROR_RATE = 0.95   # largest rate in a likelihood ratio
-cdef float64_t ABANDON_LOG_WEALTH = 4.0   # log wealth of the opposite bet
+cdef float64_t ABANDON_LOG_WEALTH = 4.0   # log wealth of the bet that it is less accurate
 cdef enum:
-    ROWS_BEFORE_LOSS = 200      # rows before the opposite bet starts
+    ROWS_BEFORE_LOSS = 200      # rows before this bet starts
 
 
 @cython.final
@@ -505,9 +509,9 @@ cdef class Challenger:
     cdef float64_t required_log_wealth
     cdef float64_t gain             # log wealths of both bets, and
     cdef float64_t rise
-    cdef float64_t loss             # of the bet in the opposite direction
-    cdef float64_t past_error_rate
-    cdef float64_t share            # its recent error rate
+    cdef float64_t loss             # of the bet that it is less accurate
+    cdef float64_t past_error_rate      # of the subtree, see above
+    cdef float64_t recent_error_rate    # of the subtree, a moving average
     cdef float64_t n_won            # recent rows that only the challenger, and only the
     cdef float64_t n_lost           # subtree, predicted correctly
     cdef int64_t n_rows
@@ -526,15 +530,15 @@ cdef class Challenger:
         self.required_log_wealth = required_log_wealth
         self.max_rows = max_rows
         self.past_error_rate = past_error_rate
-        self.share = past_error_rate
+        self.recent_error_rate = past_error_rate
 
     cdef int learn(
         self, uint64_t path, const float32_t* x, label_t y, float64_t weight,
         bint wrong, bint finite,
     ) except -1 nogil:
-        # Learn a row if its node is on the path, a mask of slots, and so do the next
-        # challengers. `wrong` is the outcome of the subtree. Returns whether any verdict
-        # is reached.
+        # Learn a row if the slot of this challenger is in `path`, the mask of the challengers
+        # that the row reaches, and pass the row to the next challengers. `wrong`: the subtree
+        # predicted the row wrongly. Returns whether any challenger has a verdict.
         cdef intp_t predicted_class = 0
         cdef int decided = 0
         if path >> self.slot & 1:
@@ -553,11 +557,13 @@ cdef class Challenger:
         if wrong != other_wrong:
             self._compare(other_wrong)
         self.rise += log(
-            self.share / self.past_error_rate if other_wrong
-            else (1.0 - self.share) / (1.0 - self.past_error_rate)
+            self.recent_error_rate / self.past_error_rate if other_wrong
+            else (1.0 - self.recent_error_rate) / (1.0 - self.past_error_rate)
         )
-        self.share += ERROR_RATE_STEP * (other_wrong - self.share)
-        self.share = min(max(self.share, self.past_error_rate), MAX_ERROR_RATE)
+        self.recent_error_rate += ERROR_RATE_STEP * (other_wrong - self.recent_error_rate)
+        self.recent_error_rate = min(
+            max(self.recent_error_rate, self.past_error_rate), MAX_ERROR_RATE
+        )
         if max(self.gain, self.rise) >= self.required_log_wealth and self.n_won > self.n_lost:
             self.verdict = WON
         elif self.loss >= ABANDON_LOG_WEALTH or self.n_rows >= self.max_rows:
@@ -580,11 +586,11 @@ cdef class Challenger:
             self.n_lost += 1.0
 
     def numbers(self):
-        """Numbers for a state."""
+        """Return the numbers of a state: wealths and rates, then counts and verdict."""
         return (
             (
                 self.required_log_wealth, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
-                self.past_error_rate, self.share,
+                self.past_error_rate, self.recent_error_rate,
             ),
             (self.n_rows, self.max_rows, <int> self.verdict),
         )
@@ -594,22 +600,23 @@ cdef class Challenger:
         wealths, counts = numbers
         (
             self.required_log_wealth, self.gain, self.loss, self.n_won, self.n_lost, self.rise,
-            self.past_error_rate, self.share,
+            self.past_error_rate, self.recent_error_rate,
         ) = wealths
         self.n_rows, self.max_rows, verdict = counts
         self.verdict = <Verdict> <int> verdict
 
 
 cdef enum:
-    MAX_SLOTS = 8           # challengers at a time
-    MAX_SLOTS_WITH_LIMIT = 2  # with a memory limit
+    MAX_SLOTS = 8           # largest number of challengers at a time,
+    MAX_SLOTS_WITH_LIMIT = 2  # and with a memory limit
     # A challenger may learn as many rows as its node has had, within these limits.
     MIN_CHALLENGER_ROWS = 1000
     MAX_CHALLENGER_ROWS = 4000
-    # Unsuccessful challengers may learn FREE_SHADOW_ROWS rows in total, and in addition
-    # one per SHADOW_INTERVAL rows of the stream.
-    FREE_SHADOW_ROWS = 2000
-    SHADOW_INTERVAL = 2
+    # A challenger may be started only if unsuccessful challengers have learned at most
+    # INITIAL_CHALLENGER_ROWS rows in total, and in addition one per CHALLENGER_ROW_INTERVAL
+    # rows of the stream. This limits the time that they take.
+    INITIAL_CHALLENGER_ROWS = 2000
+    CHALLENGER_ROW_INTERVAL = 2
     ROWS_AFTER_FAILURE = 200        # rows between a failed challenger and the next one
     ROWS_BEFORE_RESTART = 1000      # rows before a new warning restarts a challenger
 
@@ -635,8 +642,8 @@ cdef class LocalGrower(MonitoredGrower):
     cdef NodeMonitors monitors
     cdef Challenger first           # of the linked list, or None
     cdef uint64_t slots             # bit mask of the slots in use
-    cdef int64_t n_begun
-    cdef int64_t n_shadow           # rows that challengers have learned
+    cdef int64_t n_started
+    cdef int64_t n_challenger_rows  # rows learned by challengers that were not successful
     cdef intp_t max_slots
     cdef float64_t delta
     cdef intp_t warned              # node with a warning after the last row, or -1
@@ -675,14 +682,15 @@ cdef class LocalGrower(MonitoredGrower):
         )
         left = path
         while left != 0:
-            self.n_shadow += 1
+            self.n_challenger_rows += 1
             left &= left - 1
         if path != 0 and self.first.learn(path, x, y, weight, wrong, self.finite):
             with gil:
                 self.retry_change(RESOLVE)
         elif (
             self.warned >= 0 and self.slots != (<uint64_t> 1 << self.max_slots) - 1
-            and (self.n_shadow - FREE_SHADOW_ROWS) * SHADOW_INTERVAL <= self.n_rows_seen
+            and (self.n_challenger_rows - INITIAL_CHALLENGER_ROWS) * CHALLENGER_ROW_INTERVAL
+            <= self.n_rows_seen
         ):
             with gil:
                 self.retry_change(START)
@@ -707,7 +715,7 @@ cdef class LocalGrower(MonitoredGrower):
         # Start a challenger at a node, without rows.
         cdef NodeMonitor* monitor = &self.monitors.at[node]
         cdef int64_t slot = 0
-        cdef int64_t k = monitor.n_begun + 1
+        cdef int64_t k = monitor.n_started + 1
         if monitor.slot > 0:
             self._abandon(self._challenger_at(node))
         while self.slots >> slot & 1:
@@ -718,22 +726,22 @@ cdef class LocalGrower(MonitoredGrower):
             self.tree.keeps_competitors, self.tree.keeps_stops,
         )
         tree._add_root()
-        cdef Grower grower = self._grower_at(tree, node, self.n_begun)
+        cdef Grower grower = self._grower_at(tree, node, self.n_started)
         self.init_new_grower(grower)
         cdef Challenger challenger = Challenger(
-            grower, node, slot, self.n_begun, log(2 * k * (k + 1) / self.delta),
+            grower, node, slot, self.n_started, log(2 * k * (k + 1) / self.delta),
             min(max(monitor.n_rows, <int64_t> MIN_CHALLENGER_ROWS), <int64_t> MAX_CHALLENGER_ROWS),
             past_error_limit(monitor),
         )
         # nothing fails from here on
-        monitor.n_begun = k
+        monitor.n_started = k
         monitor.wealth = 1.0
         monitor.next_start = monitor.n_rows + ROWS_BEFORE_RESTART
         self._take_slot(challenger)
 
     cdef void _take_slot(self, Challenger challenger) noexcept:
         cdef Challenger last = self.first
-        self.n_begun = max(self.n_begun, challenger.serial + 1)
+        self.n_started = max(self.n_started, challenger.serial + 1)
         self.slots |= <uint64_t> 1 << challenger.slot
         self.monitors.at[challenger.node].slot = challenger.slot + 1
         if last is None:
@@ -807,7 +815,7 @@ cdef class LocalGrower(MonitoredGrower):
         self._drifts.append((self.time_of_row(), node))
         # nothing fails from here on
         self.leaves.replace_subtree(node, tree, other.leaves, n_before)
-        self.n_shadow -= challenger.n_rows      # it was successful
+        self.n_challenger_rows -= challenger.n_rows      # it was successful
         self.tree = tree
         self.monitors.start(node)
         self.source.all_integer = self.source.all_integer and other.source.all_integer
@@ -829,7 +837,7 @@ cdef class LocalGrower(MonitoredGrower):
             entry = entry.next
         return MonitoredGrower._state(self)._replace(
             monitors=self.monitors.write(self.tree.node_count), challengers=tuple(challengers),
-            n_shadow=self.n_shadow, n_begun=self.n_begun,
+            n_challenger_rows=self.n_challenger_rows, n_started=self.n_started,
         )
 
     def _load(self, state):
@@ -837,15 +845,15 @@ cdef class LocalGrower(MonitoredGrower):
             raise corrupt_state("growing tree")
         MonitoredGrower._load(self, state._replace(monitors=None, challengers=()))
         self.monitors.read(state.monitors, self.tree.node_count)
-        self.n_shadow, self.n_begun = state.n_shadow, state.n_begun
+        self.n_challenger_rows, self.n_started = state.n_challenger_rows, state.n_started
         self.first, self.slots = None, 0
         for entry in state.challengers:
             self._load_challenger(entry)
-        if self.monitors.n_slots() != len(state.challengers):
+        if self.monitors.n_challengers() != len(state.challengers):
             raise corrupt_state("growing tree")
 
     def _load_challenger(self, state):
-        # Validate that it is made from the same recipe, because leaves will be moved.
+        # Load a tree of the same recipe, because its leaves may be moved to this tree.
         if not (isinstance(state, tuple) and len(state) == 6):
             raise corrupt_state("growing tree")
         node, slot, serial, numbers, nodes, growth = state
@@ -853,7 +861,7 @@ cdef class LocalGrower(MonitoredGrower):
             all([type(value) is int for value in (node, slot, serial)])
             and 0 <= node < self.tree.node_count and self.tree.parent[node] != REMOVED
             and 0 <= slot < self.max_slots and not self.slots >> slot & 1
-            and 0 <= serial < self.n_begun
+            and 0 <= serial < self.n_started
             and self.monitors.at[node].slot == slot + 1
         ):
             raise corrupt_state("growing tree")

@@ -120,7 +120,7 @@ cdef int require_fit(bint fits) except -1:
 
 
 cdef enum:
-    MAX_RETAINED_BYTES = 268435456     # reserved bytes for leaves
+    MAX_LEAF_RESERVE = 268435456     # largest number of bytes that are reserved for leaves
 
 
 cdef class MemoryLimit:
@@ -202,7 +202,7 @@ cdef class MemoryLimit:
             RESERVE_BYTES + 4 * rows
             + 3 * tree.capacity
             * (self.node_bytes + self.split_bytes + self.monitor_bytes)
-            + min(4 * leaf, <intp_t> MAX_RETAINED_BYTES)
+            + min(4 * leaf, <intp_t> MAX_LEAF_RESERVE)
         )
 
 
@@ -230,7 +230,7 @@ cdef intp_t bytes_of(Tree tree, LeafStore leaves):
 
 cdef enum:
     CHECK_INTERVAL = 1024   # rows between two checkpoints
-    TABLES = 4096           # functions of integer counts up to this one are tabulated
+    MAX_TABULATED_COUNT = 4096  # functions of integer counts up to this one are tabulated
 
 
 def with_state(Grower grower, state):
@@ -255,7 +255,7 @@ cdef class Grower:
         cdef intp_t subset_size = 0
         if recipe.in_forest and settings.max_features < d:
             subset_size = settings.max_features
-        criterion, bound = make_kernels(settings, K, TABLES)
+        criterion, bound = make_kernels(settings, K, MAX_TABULATED_COUNT)
         self.tree = tree
         self.lock = ModelLock()
         tree.start_growth(criterion, self.lock, settings.max_depth)
@@ -407,8 +407,7 @@ cdef class Grower:
         self.assign_pool(learned)
 
     def fresh_counts(self):
-        """Weight of the rows of each class since each leaf's creation; 0 at inner nodes.
-        """
+        """Weight of the rows of each class since each leaf's creation; 0 at inner nodes."""
         cdef intp_t node, c
         counts = np.zeros((self.tree.node_count, self.policy.n_classes))
         cdef float64_t[:, ::1] out = counts
@@ -480,7 +479,7 @@ cdef class Grower:
     def add_fitted_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y, const float64_t[::1] weight,
     ):
-        """Add rows that the tree was fitted to; then call `retire_evidence`."""
+        """Add rows that the tree was fitted to. Call `retire_evidence` after the last row."""
         cdef intp_t i, stopped_at
         cdef float64_t w = 1.0
         cdef const float32_t* row
@@ -687,7 +686,7 @@ cdef class Grower:
         return 0
 
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
-        # A pure leaf does not try to split, nor does a leaf without statistics.
+        # Whether a leaf may try to split. A pure leaf, or one without statistics, may not.
         cdef bint separate = uses_fresh_only(leaf, self.policy)
         cdef const float64_t* counts = leaf.fresh if separate else leaf.total
         cdef float64_t n = leaf.n_fresh if separate else leaf.n_total
@@ -861,7 +860,7 @@ cdef bint _is_split_due(Grower grower, const Leaf* leaf) noexcept nogil:
 
 
 cdef bint _fits_limits(Grower grower, const Split* split) noexcept nogil:
-    # Whether a split with several outcomes exceeds the limits of leaves or memory.
+    # Whether the limits of leaves and memory permit a split with several outcomes.
     cdef intp_t r = split.children.n_outcomes
     cdef intp_t n_codes = 0
     if r == 2 and grower.policy.n_codes == NULL:

@@ -44,7 +44,7 @@ cdef class LeafSource(Source):
     cdef intp_t n_labeled_present       # rows with a value of the feature
 
     # The leaf's unlabeled rows, sorted by the feature.
-    cdef const int32_t* line            # [Leaf.n_pool]
+    cdef const int32_t* row_list            # [Leaf.n_pool]
     cdef intp_t n_pool_present          # rows with a value, which are first
     cdef bint stores_positions          # of cuts; False with a memory limit
     cdef int32_t* cut_positions         # Leaf.cut_positions, or NULL

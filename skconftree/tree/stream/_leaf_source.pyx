@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 from skconftree.tree._settings cimport NO_LIMIT, GrowthSettings
 from skconftree.tree.leaves._contract cimport BinTable, uses_fresh_only
 from skconftree.tree.leaves._leaf_store cimport (
-    first_above, is_beyond, line_of, next_beyond, reserve_positions, sort_pool,
+    first_above, is_beyond, pool_list_of, next_beyond, reserve_positions, sort_pool,
 )
 from skconftree.tree.leaves._rows cimport index_of, policy_of
 from skconftree.tree.split._node cimport ExaminedNode, RootStats
@@ -60,7 +60,7 @@ cdef class LeafSource(Source):
             not leaf.memory.stores_rows or leaf.memory.counts_bins
             or self.policy.fixed_cuts
         )
-        # an anytime-valid bound averages evidence over a fixed number of cuts
+        # a bound with fixed cuts averages evidence over all of them, even those without rows
         self.every_cut = self.policy.fixed_cuts
         if leaf.memory.stores_rows and not leaf.memory.counts_bins:
             self._reserve(leaf.n_rows)
@@ -108,7 +108,7 @@ cdef class LeafSource(Source):
             not self.policy.single_bayes
             and (self.policy.inherited_is_evidence or not self.policy.separate)
         )
-        # every attempt draws new features and cuts, but the same sets of categories
+        # each attempt draws other features and thresholds, but the same sets of categories
         self.node.visit_key = mix(
             self.node.seed ^ mix(<uint64_t> self.leaf.node)
             ^ <uint64_t> (self.leaf.attempt - 1)
@@ -203,8 +203,10 @@ cdef class LeafSource(Source):
             low = self.column[self.order[0] >> 1]
             high = self.column[self.order[self.n_labeled_present - 1] >> 1]
         if self.n_pool_present > 0:
-            low = min(low, <float64_t> self.pool[self.line[0], feature])
-            high = max(high, <float64_t> self.pool[self.line[self.n_pool_present - 1], feature])
+            low = min(low, <float64_t> self.pool[self.row_list[0], feature])
+            high = max(
+                high, <float64_t> self.pool[self.row_list[self.n_pool_present - 1], feature]
+            )
         if not low < high:
             return -1
         threshold[0] = random_threshold(low, high, u)
@@ -214,7 +216,7 @@ cdef class LeafSource(Source):
         ):
             position += 1
         return position + first_above(
-            self.pool, self.line, 0, self.n_pool_present, feature, threshold[0], False
+            self.pool, self.row_list, 0, self.n_pool_present, feature, threshold[0], False
         )
 
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
@@ -249,7 +251,7 @@ cdef class LeafSource(Source):
                 w = 1.0 if self.row_weight == NULL else self.row_weight[row]
                 if not self.all_integer:      # add in the same order as walk(): sums round
                     until = first_above(
-                        self.pool, self.line, below, self.n_pool_present, feature,
+                        self.pool, self.row_list, below, self.n_pool_present, feature,
                         self.column[row], True,
                     )
                     for _ in range(below, until):
@@ -300,9 +302,9 @@ cdef void _prepare(LeafSource source, intp_t feature) noexcept nogil:
     source.n_pool_present = 0
     memset(source.missing_counts, 0, (source.node.n_classes + 1) * sizeof(float64_t))
     if source.leaf.n_pool > 0:
-        source.line = line_of(source.leaf, source.policy, feature)
+        source.row_list = pool_list_of(source.leaf, source.policy, feature)
         source.n_pool_present = first_above(
-            source.pool, source.line, 0, source.leaf.n_pool, feature, INFINITY, False
+            source.pool, source.row_list, 0, source.leaf.n_pool, feature, INFINITY, False
         )
         source.missing_counts[source.node.n_classes] = (
             <float64_t> (source.leaf.n_pool - source.n_pool_present)
@@ -341,7 +343,7 @@ cdef void _count_pool(LeafSource source, intp_t feature) noexcept nogil:
         until = source.n_pool_present
         if b < source.n_bins - 1:
             until = first_above(
-                source.pool, source.line, below, until, feature, source.edges[b], False
+                source.pool, source.row_list, below, until, feature, source.edges[b], False
             )
         source.table[b * width + source.node.n_classes] += until - below
         below = until
@@ -378,11 +380,11 @@ cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexce
     cdef intp_t last = -1
     cdef intp_t until = 0
     cdef intp_t step = max(source.n_pool_present // max(source.n_labeled_present, 1), 1)
-    cdef intp_t n_lines = source.policy.pool.n_lines - 1
+    cdef intp_t n_lists = source.policy.pool.n_lists - 1
     cdef int32_t* cut_positions = NULL
     cdef intp_t p, row, position
     if source.cut_positions != NULL:
-        cut_positions = source.cut_positions + source.policy.pool_line[feature] - 1
+        cut_positions = source.cut_positions + source.policy.pool_list[feature] - 1
     memset(running, 0, K * sizeof(float64_t))
     for p in range(source.n_labeled_present):
         row = source.order[p] >> 1
@@ -390,21 +392,21 @@ cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexce
             cut = midpoint(source.column[last], source.column[row])
             if source.row_weight != NULL:     # sums of integers do not depend on the order
                 below = first_above(
-                    source.pool, source.line, until, source.n_pool_present, feature,
+                    source.pool, source.row_list, until, source.n_pool_present, feature,
                     source.column[last], True,
                 )
                 until = below
-            position = -1 if cut_positions == NULL else cut_positions[last * n_lines]
+            position = -1 if cut_positions == NULL else cut_positions[last * n_lists]
             if is_beyond(
-                source.pool, source.line, until, source.n_pool_present, feature, cut, position
+                source.pool, source.row_list, until, source.n_pool_present, feature, cut, position
             ):
                 until = position
             else:
                 until = next_beyond(
-                    source.pool, source.line, until, source.n_pool_present, feature, cut, step,
+                    source.pool, source.row_list, until, source.n_pool_present, feature, cut, step,
                 )
                 if cut_positions != NULL:
-                    cut_positions[last * n_lines] = <int32_t> until
+                    cut_positions[last * n_lists] = <int32_t> until
             memcpy(scan.left + scan.size * K, running, K * sizeof(float64_t))
             scan.pool_left[scan.size] = (n_left + <float64_t> below + <float64_t> (until - below))
             scan.emit(n_left, p + until)
@@ -416,7 +418,8 @@ cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexce
 
 
 cdef intp_t _n_labeled(LeafSource source, intp_t feature, intp_t position) noexcept nogil:
-    # Number of labeled rows among those on the left; they precede equal unlabeled ones.
+    # Number of labeled rows on the left of a cut. Among rows of the same value, labeled rows
+    # come first.
     cdef intp_t low = 0
     cdef intp_t high = source.n_labeled_present
     cdef intp_t middle
@@ -425,7 +428,7 @@ cdef intp_t _n_labeled(LeafSource source, intp_t feature, intp_t position) noexc
     while low < high:
         middle = low + ((high - low) >> 1)
         if middle + first_above(
-            source.pool, source.line, 0, source.n_pool_present, feature,
+            source.pool, source.row_list, 0, source.n_pool_present, feature,
             source.column[source.order[middle] >> 1], True,
         ) < position:
             low = middle + 1

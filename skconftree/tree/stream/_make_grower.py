@@ -8,7 +8,7 @@ from ._grower import Grower
 
 
 def grower_class(drift):
-    """Return the grower class for a `drift` parameter."""
+    """Return the class of growers for a value of the setting `drift`."""
     if drift is None:
         return Grower
     return LocalGrower if isinstance(drift, LocalRepair) else ReplacingGrower

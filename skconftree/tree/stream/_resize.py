@@ -1,8 +1,8 @@
 """Add classes and columns to the state of a growing tree.
 
 The state of the leaves is described in `leaves/_leaf.pyx`: arrays in a fixed order,
-whose sizes follow from the numbers of features and classes. All rows before have other
-classes, and missing values in the new columns.
+whose sizes follow from the numbers of features and classes. The rows that the tree has
+learned so far do not have the new classes, and miss the values of the new columns.
 """
 
 from typing import NamedTuple
@@ -30,9 +30,10 @@ ABSENT = [0.0, 0.0, np.inf, -np.inf]  # moments of a column without values
 class Resizing(NamedTuple):
     """New numbers of classes and features.
 
-    `pools` are resized tables of unlabeled rows, which trees share; empty at first.
-    `classes_at` are the new indices of the old classes. `is_nominal` has an entry
-    for each new column. `class_weight` are all class weights, None if they are all 1.
+    `pools` has the resized tables of unlabeled rows, which the trees of a forest share;
+    it is empty at first. `classes_at` has the new index of each old class. `is_nominal`
+    has an entry for each new column. `class_weight` has the weights of all classes, or
+    is None if they are all 1.
     """
 
     pools: dict
@@ -66,7 +67,8 @@ class Resizing(NamedTuple):
         return (d, self.n_classes, weights, *options), (version, *arrays)
 
     def _weights(self, weights):
-        # Class weights do not change; those of new classes are the present parameter.
+        # The weights of old classes do not change; those of new classes come from the
+        # current value of the parameter `class_weight`.
         new = self.class_weight
         new = np.ones(self.n_classes) if new is None else new.copy()
         new[self.classes_at] = weights
@@ -110,10 +112,10 @@ class Resizing(NamedTuple):
         n_new = len(self.is_nominal) if is_all else 0
         return values | {"max_features": values["max_features"] + n_new}
 
-    def grower(self, state, *of_leaves):
+    def grower(self, state, *leaf_arguments):
         """Resize the state of a grower, with trees that may replace its parts.
 
-        `of_leaves` are arguments of `_Leaves`.
+        `leaf_arguments` are the arguments of `_Leaves` after `resizing`.
         """
         version, *parts = state
         parts = GrowerState(*parts)
@@ -124,15 +126,15 @@ class Resizing(NamedTuple):
         background, monitors = parts.background, parts.monitors
         if background is not None:
             tree, growth = background
-            background = self.tree(tree), self.grower(growth, *of_leaves)
+            background = self.tree(tree), self.grower(growth, *leaf_arguments)
         if monitors is not None:
             monitors = monitors[0], self._bytes_of_counts(monitors[1])
         challengers = tuple(
-            (*entry[:4], self.tree(entry[4]), self.grower(entry[5], *of_leaves))
+            (*entry[:4], self.tree(entry[4]), self.grower(entry[5], *leaf_arguments))
             for entry in parts.challengers
         )
         parts = parts._replace(
-            leaves=_Leaves(self, *of_leaves).resized(parts.leaves),
+            leaves=_Leaves(self, *leaf_arguments).resized(parts.leaves),
             background=background,
             missing=parts.missing or not all(self.is_nominal),
             n_codes=n_codes,
@@ -164,29 +166,30 @@ def resized_model(state, resizing):
 
 
 def _missing(is_nominal):
-    # Values of new columns in rows before; the missing category is the first.
+    # Values of the new columns in earlier rows: NaN, or 0, the code of the category of
+    # missing values.
     return np.where(is_nominal, np.float32(0.0), np.float32(np.nan))
 
 
 class _Leaves:
     """Resizes the leaves of a state one after the other.
 
-    A leaf uses `subset_size` features, 0: all; `n_first` features were not added later.
-    `_kept` are the old features that a leaf still uses; `_new` has an entry for each of
-    its new features: whether it is nominal.
+    A leaf uses `subset_size` features, or all if it is 0. The first `n_first` features
+    existed from the start. `_retained` are the old features that a leaf still uses.
+    `_new` has an entry for each of its new features: whether it is nominal.
     """
 
     def __init__(self, resizing, subset_size, n_first, fixed_cuts):
         self._resizing, self._subset_size = resizing, subset_size
         self._n_first, self._fixed_cuts = n_first, fixed_cuts
         self._n_features = subset_size or resizing.n_features
-        self._kept, self._new = np.arange(self._n_features), resizing.is_nominal
-        self._data, self._at, self._written = b"", 0, []
+        self._retained, self._new = np.arange(self._n_features), resizing.is_nominal
+        self._data, self._position, self._written = b"", 0, []
 
     def resized(self, data):
         """Return the bytes of the resized leaves."""
         self._data = data
-        while self._at < len(data):
+        while self._position < len(data):
             self._leaf()
             if self._subset_size:
                 (has_inherited_model,) = self._copy(np.int64, 1)
@@ -196,18 +199,19 @@ class _Leaves:
 
     def _take(self, dtype, *shape):
         count = int(np.prod(shape))
-        array = np.frombuffer(self._data, dtype, count, self._at).reshape(shape)
-        self._at += array.nbytes
+        array = np.frombuffer(self._data, dtype, count, self._position).reshape(shape)
+        self._position += array.nbytes
         return array
 
     def _put(self, array):
         self._written.append(array.tobytes())
 
     def _put_columns(self, array, new):
-        # The last axis are the features; `new` is a value, or one for each new feature.
+        # The last axis is that of the features. `new` is the value of all new features,
+        # or has a value for each of them.
         shape = (*array.shape[:-1], len(self._new))
         added = np.broadcast_to(np.asarray(new, dtype=array.dtype), shape)
-        self._put(np.concatenate([array[..., self._kept], added], axis=-1))
+        self._put(np.concatenate([array[..., self._retained], added], axis=-1))
 
     def _copy(self, dtype, *shape):
         array = self._take(dtype, *shape)
@@ -215,7 +219,7 @@ class _Leaves:
         return array
 
     def _draw(self):
-        # New features replace some of those of the leaf.
+        # Set the features of the leaf, some of which are replaced by new ones.
         (key,) = self._copy(np.uint64, 1).tolist()
         n, d = self._subset_size, self._resizing.n_features
         nominal = self._resizing.is_nominal
@@ -223,7 +227,7 @@ class _Leaves:
             drawn_features(key, n, self._n_first, n_features)
             for n_features in (d, d + len(nominal))
         )
-        self._kept = np.flatnonzero(np.isin(old, new))
+        self._retained = np.flatnonzero(np.isin(old, new))
         self._new = tuple(nominal[f - d] for f in new[new >= d].tolist())
 
     def _leaf(self):
@@ -251,14 +255,14 @@ class _Leaves:
             and not fields["n_bins"]
             and any(self._new)
             and (fields["code"] == GAUSSIAN or not self._fixed_cuts)
-        ):  # the first nominal columns
+        ):  # its first nominal columns: add bins that count categories
             written, self._written = self._written, self._written[:position]
             fields |= {"has_histogram": 1, "has_fresh_histogram": has_fresh_moments}
             self._bins(fields, header, counts)
             self._written += written[position:]
         self._written[index] = header.tobytes()
         if fields["has_extra"]:  # no cuts of new columns
-            self._put(self._take(np.float64, d, 2)[self._kept])
+            self._put(self._take(np.float64, d, 2)[self._retained])
             self._put(np.zeros((len(self._new), 2)))
         if fields["has_box"]:
             self._copy(np.float64, resizing.n_features, 2)
@@ -266,15 +270,15 @@ class _Leaves:
             self._copy(np.float64, 1)
 
     def _bins(self, fields, header, counts):
-        # Updates the header. Bins come from those before; new ones have no rows, or all
-        # rows if they are for missing values.
+        # Resize the bins of the leaf, and update its header. New bins are empty, except
+        # for those of missing values, which have all rows.
         d, K, n_bins = self._n_features, self._resizing.n_old_classes, fields["n_bins"]
         if fields["n_bins"]:
             first = np.append(self._take(np.int32, d), n_bins)
             edges = self._take(np.float32, n_bins)
             low, high = self._take(np.float32, d), self._take(np.float32, d)
             kinds = self._take(np.uint8, d)
-        else:  # there are no nominal columns: a bin of each column, which is not used
+        else:  # without nominal columns, each column has one bin, which is not used
             first, edges = np.arange(d + 1), np.full(d, np.inf, dtype=np.float32)
             low = high = np.zeros(d, dtype=np.float32)
             kinds = np.full(d, DISCRETE, dtype=np.uint8)
@@ -285,8 +289,9 @@ class _Leaves:
         kind, new_bins = CONTINUOUS, [EMPTY, FULL]
         if only_categories:
             kind, new_bins = DISCRETE, [EMPTY]
-        sources, starts = [], []  # of the bins, and first bins of the columns
-        for f in self._kept:
+        # for each bin the old bin, EMPTY or FULL; and the first bin of each column
+        sources, starts = [], []
+        for f in self._retained:
             starts.append(len(sources))
             sources += range(first[f], first[f + 1])
             if adds_missing and kinds[f] != NOMINAL:

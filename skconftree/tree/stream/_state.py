@@ -112,7 +112,7 @@ def _fits_tree(recipe, tree):
 
 
 def _is_table(array, dtype, shape, *, low=-math.inf, may_miss=False):
-    # Whether it is None or a valid array for compiled code.
+    # Whether a value is None or a valid array for compiled code.
     if array is None:
         return True
     if not is_array(array, dtype, shape) or not array.flags.c_contiguous:
@@ -159,17 +159,18 @@ class GrowerState(NamedTuple):
     n_codes: tuple | None = None  # categories of each feature, -1: numeric
     drifts: tuple = ()  # row and node of each detected drift
     monitors: object = None  # of the nodes, from `NodeMonitors.write`
-    # Challengers: node, slot, serial number, numbers of the `Challenger`, tree, and the
-    # state of its growth.
+    # Each challenger (an alternative subtree, see _drift.pyx): its node, its slot (its
+    # number among the present challengers), its serial number (among all so far),
+    # `Challenger.numbers`, its tree, and the state of its growth.
     challengers: tuple = ()
-    n_shadow: int = 0  # number of rows that challengers have learned
-    n_begun: int = 0  # number of challengers so far
+    n_challenger_rows: int = 0  # rows that unsuccessful challengers have learned
+    n_started: int = 0  # number of challengers started so far
     learned: bytes | None = None  # bit mask of the rows of `X_pool` that got a label
     losses: tuple = ()  # of naive Bayes, from `LeafPredictor.write_losses`
 
 
 def read_state(state):
-    """Read a state; missing last parts get defaults. ValueError for other versions."""
+    """Make a `GrowerState` from a tuple; missing parts at its end get defaults."""
     n_parts = len(GrowerState._fields)
     n_required = n_parts - len(GrowerState._field_defaults)
     if (
