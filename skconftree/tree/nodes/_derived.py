@@ -23,7 +23,8 @@ from ._state import (
     LeafReason,
 )
 
-# `children_left` of a leaf, as in scikit-learn, and of a node with over two children.
+# `children_left` of a leaf, as in scikit-learn, and of a node with three or more
+# children.
 NO_CHILD, MANY = -1, -2
 REMOVED = -2  # as the parent of a removed node
 
@@ -229,7 +230,7 @@ def importances(feature, parent, mass, n_features, weight=None):
     share = np.bincount(
         feature[split], weights=decrease[split], minlength=n_features
     ).astype(np.float64)  # integers without a split
-    # splits chosen by EC2 may increase the impurity
+    # splits chosen by the criterion "ec2" may increase the impurity
     share = np.maximum(share, 0.0)
     total = share.sum() if weight is None else weight
     return share / total if total > 0.0 else share
@@ -279,8 +280,8 @@ def with_counts_of_rows(tree, counts, n_node_samples, impurity, competitors, z):
     return other
 
 
-# Ids are append-only, so a removed node keeps its row in every array: it has no
-# parent, no children, no split and no counts.
+# Ids are append-only, so a removed node keeps its element in every array. It has no
+# parent, children, split or counts.
 
 ARRAYS_OF_NODES = ("n_node_samples", "counts", "impurity", "nodes", "branching")
 

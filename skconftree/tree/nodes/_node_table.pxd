@@ -38,12 +38,10 @@ cdef class Snapshot:
 # that another reader uses: it computes a new `Snapshot`, and replaces the old one.
 
 cdef struct TrialCosts:
-    # If growth had look-ahead (batch/_lookahead.pyx), a split was chosen by these estimated
-    # costs: that of the trees grown below it, and below the cheapest other split that was
-    # tried. NaN and -2 if there is none.
-    float64_t cost
-    float64_t runner_up_cost
-    intp_t runner_up_feature
+    # Estimated costs by which growth with look-ahead (batch/_lookahead.pyx) chose a split.
+    float64_t cost              # of the trees grown below the split; NaN without look-ahead
+    float64_t runner_up_cost    # of those below the cheapest other split that was tried, NaN
+    intp_t runner_up_feature    # if there was none, and the feature of that split, or -2
 
 
 cdef struct Competitor:
@@ -55,8 +53,8 @@ cdef struct Competitor:
     float64_t threshold     # NaN if nominal; infinity if the split is on missing values
     uint64_t left           # bit mask of the first 64 categories: those of the first child
     float64_t gain          # decrease of the node's impurity
-    float64_t z             # difference to the split's gain, in standard errors; NaN:
-                            # unknown
+    float64_t z             # difference from the gain of the split, in standard errors; NaN
+                            # if unknown
 
 
 cdef inline Competitor no_competitor() noexcept nogil:
@@ -65,10 +63,10 @@ cdef inline Competitor no_competitor() noexcept nogil:
 
 cdef struct Stop:
     # Why a node is a leaf.
-    float64_t log10_expected    # ByChance.log10_expected of the best split that was
-                                # rejected, or of the split removed; NaN if there is none
-    float64_t threshold         # its threshold; NaN if its feature is nominal
-    int32_t feature             # -2 = there is none
+    float64_t log10_expected    # ByChance.log10_expected of the best split, which was
+                                # rejected, or of the split that was removed; NaN if none
+    float64_t threshold         # of this split; NaN if its feature is nominal
+    int32_t feature             # of this split; -2 if there is none
     int32_t reason              # a LeafReason (_settings.pxd)
 
 
@@ -92,7 +90,7 @@ cdef class NodeArrays:
     cdef readonly bint keeps_competitors  # of splits
     cdef readonly bint keeps_stops      # of nodes: why leaves have not split
     cdef readonly bint keeps_values     # class probabilities that are not those of counts
-    cdef readonly double shrinkage      # of the values towards those of the parents
+    cdef readonly double shrinkage      # of values toward those of the parents, see `shrunk`
     cdef readonly intp_t capacity
     cdef dict _arrays
     cdef Guard guard                    # lock of `_stored`

@@ -346,24 +346,24 @@ cdef class NodeArrays:
 
     cdef object _set_arrays(self, dict arrays):
         # Own these arrays and set the pointers; if this fails, nothing changes.
-        cdef void* at[11]
+        cdef void* address[11]
         cdef intp_t i
         for i, name in enumerate(ADDRESSED):
-            at[i] = address_of(arrays[name]) if name in arrays else NULL
+            address[i] = address_of(arrays[name]) if name in arrays else NULL
         self._arrays = arrays
         self.capacity = len(arrays["parent"])
-        self.parent = <int32_t*> at[0]
-        self.depth = <int32_t*> at[1]
-        self.first_child = <int32_t*> at[2]
-        self.n_children = <int32_t*> at[3]
-        self.n_node_samples = <intp_t*> at[4]
-        self.counts = <float64_t*> at[5]
-        self.impurity = <float64_t*> at[6]
-        self.evidence = <SplitEvidence*> (at[7] if self.keeps_evidence else NULL)
-        self.by_chance = <ByChance*> (NULL if self.keeps_evidence else at[7])
-        self.costs = <TrialCosts*> at[8]
-        self.competitors = <Competitor*> at[9]
-        self.stops = <Stop*> at[10]
+        self.parent = <int32_t*> address[0]
+        self.depth = <int32_t*> address[1]
+        self.first_child = <int32_t*> address[2]
+        self.n_children = <int32_t*> address[3]
+        self.n_node_samples = <intp_t*> address[4]
+        self.counts = <float64_t*> address[5]
+        self.impurity = <float64_t*> address[6]
+        self.evidence = <SplitEvidence*> (address[7] if self.keeps_evidence else NULL)
+        self.by_chance = <ByChance*> (NULL if self.keeps_evidence else address[7])
+        self.costs = <TrialCosts*> address[8]
+        self.competitors = <Competitor*> address[9]
+        self.stops = <Stop*> address[10]
 
     @property
     def n_bytes(self):
@@ -585,7 +585,7 @@ cdef class NodeArrays:
         return self.n_classes
 
     def __getattr__(self, name):
-        # Called for missing attributes: Python does not see the attribute of this name.
+        # Called for missing attributes: the C attribute `n_classes` is not visible in Python.
         if name == "n_classes":
             return np.array([self.n_classes], dtype=np.intp)
         raise AttributeError(
@@ -655,9 +655,9 @@ cdef bint _is_fresh(NodeArrays tree, Snapshot snapshot) noexcept:
 
 
 cdef object _copy_to(NodeArrays tree, Snapshot new, Snapshot old):
-    # A growing tree is modified, so a snapshot has copies. Counts of internal nodes are
-    # summed over the leaves, unless shrinkage keeps them up to date. The structure is
-    # copied only after a split.
+    # Copy the arrays of a growing tree to a snapshot. Counts of internal nodes are summed over
+    # the leaves, unless the tree updates them with every row, because it has shrinkage. The
+    # structure is copied only after a split; otherwise, it is shared with the old snapshot.
     if (old is not None and old.node_count == tree.node_count and old.n_edits == tree.n_edits):
         new.structural = old.structural
         new.arrays = dict(old.arrays)
@@ -667,9 +667,9 @@ cdef object _copy_to(NodeArrays tree, Snapshot new, Snapshot old):
                 new.arrays[name] = array[: tree._size(name)].copy()
     counts = tree._arrays["counts"][: tree.node_count].copy()
     n_rows = tree._arrays["n_node_samples"][: tree.node_count].copy()
-    retained = counts.copy() if tree.shrinkage > 0.0 else counts
+    current = counts.copy() if tree.shrinkage > 0.0 else counts
     sum_leaves(new.arrays["parent"], new.arrays["n_children"], counts, n_rows)
-    new.arrays["counts"] = retained
+    new.arrays["counts"] = current
     new.arrays["n_node_samples"] = n_rows
     new.arrays["impurity"] = None   # computed on first access
     new.criterion = tree.criterion
@@ -852,7 +852,7 @@ cdef class NodeTable(NodeArrays):
         return
 
     def _shrunk_by(self, shrinkage):
-        """Shrink `proba` towards that of the parents, see `shrunk`; counts are unchanged.
+        """Shrink `proba` toward that of the parents, see `shrunk`; counts are unchanged.
 
         The caller holds the write lock or owns the tree. With 0, `proba` is `raw_proba`.
         """

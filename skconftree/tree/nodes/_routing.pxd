@@ -5,9 +5,9 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, int32_t, 
 # A leaf points to itself and has an infinite threshold: further steps do not move a row
 # in a leaf, so the rows of a group take each step together without checks.
 #
-# `branching` has what a tree of numeric splits without missing values does not need: the
-# direction of missing values, and the branches of nominal splits. For a nominal split,
-# `child_of_code` has the child of each category (0 is the first child); -1 if no training
+# `branching` has the direction of missing values, and the branches of nominal splits. A tree of
+# numeric splits does not need it to route rows without missing values. For a nominal split,
+# `child_of_code` has the child of each category (0 is the first child). It is -1 if no training
 # row of the node had the category: a row with this category stays at the node.
 
 cdef struct Node:
@@ -27,10 +27,10 @@ cdef enum:
     REMOVED = -2       # as the parent of a removed node
 
 
-cdef struct Branching:  # without padding, whose bytes would show in pickles
-    int32_t first           # of its codes in child_of_code; below 0 unless the split is nominal:
-                            # MISSING_SEEN if the direction of missing values was
-                            # learned from some, else NUMERIC
+cdef struct Branching:      # without padding, whose undefined bytes would be in pickles
+    int32_t first           # nominal split: index of its first element in child_of_code; other
+                            # nodes: MISSING_SEEN if the direction of missing values was learned
+                            # from rows that miss the value, else NUMERIC
     int16_t n_codes         # number of codes
     int16_t missing_left    # whether a numeric split sends missing values to the left;
                             # at a nominal split, the child of unknown categories

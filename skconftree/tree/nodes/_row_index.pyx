@@ -145,7 +145,7 @@ cdef class NodeRanges:
     cdef int _partition(self, intp_t top) except -1:
         # Partition the range of a node among its present descendants.
         cdef Tree tree = self.tree
-        cdef bint mixed = False
+        cdef bint mixed = False     # descendants of the node have rows already
         cdef intp_t total = 0
         cdef intp_t node = top
         cdef intp_t start = self.first[top]

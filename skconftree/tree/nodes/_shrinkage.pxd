@@ -8,7 +8,7 @@
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef enum:
-    LEVELS = 128    # number of levels of a path that are stored at a time
+    LEVELS = 128    # levels of a path whose nodes are stored at a time
 
 
 cdef struct Proportions:

@@ -135,10 +135,11 @@ STATE_VERSION = 7
 # `evidence`.
 # Arrays that can be computed from `parent` are not written.
 NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
-COSTS = "costs"  # after these, if the table has it; one element per split
-COMPETITORS = "competitors"  # after it, likewise
-STOPS = "stops"  # likewise; one element per node
-VALUES = "values"  # last, likewise
+# Further arrays, which follow in this order if the tree has them.
+COSTS = "costs"  # one element per split
+COMPETITORS = "competitors"  # one element per split
+STOPS = "stops"  # one element per node
+VALUES = "values"  # one element per node
 OF_SPLITS = ("evidence", COSTS, COMPETITORS)
 LEAF = -2  # as a feature
 STRONG = -2.0  # evidence is strong if log10_expected_by_chance is below this

@@ -42,8 +42,8 @@ cdef class Tree(NodeTable):
 # scaled to the number of rows, as bounds (split rules) use them.
 
 cdef inline bint as_cheap(float64_t leaf, float64_t below) noexcept nogil:
-    # Whether a node costs at most as much as a leaf as the tree below it. Ties are broken
-    # towards the smaller tree, with a tolerance for rounding.
+    # Whether the cost of a node as a leaf is at most that of the tree below it. Within a tolerance
+    # for rounding, the smaller tree is preferred.
     return leaf <= below * (1.0 + ROUNDING)
 
 

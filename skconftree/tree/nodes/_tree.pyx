@@ -75,7 +75,7 @@ cdef class Tree(NodeTable):
     counts : ndarray of shape (node_count, n_classes), float64
         Weight of the training rows of each class, without `class_weight`.
     proba : ndarray of shape (node_count, n_classes), float64
-        Predicted class probabilities: `raw_proba`, shrunk towards those of the parents,
+        Predicted class probabilities: `raw_proba`, shrunk toward those of the parents,
         and monotone with `monotonic_cst`.
     value : ndarray of shape (node_count, 1, n_classes), float64
         The same in the shape of scikit-learn.
@@ -98,7 +98,7 @@ cdef class Tree(NodeTable):
         leaf all are, and ``runner_up_feature`` is -2. Without a bound a split only has
         ``n_candidates``, ``multiplicity`` and ``log10_expected_by_chance``.
     leaf_reason : ndarray of shape (node_count,), int32, or None
-        Why each leaf is one, a code of :class:`skconftree.tree.LeafReason`; 0 at other
+        Why each leaf is a leaf, a code of :class:`skconftree.tree.LeafReason`; 0 at other
         nodes. None for a tree of a forest that `fit` has grown.
     stops : ndarray of shape (node_count,), structured, or None
         Details of `leaf_reason` after `fit`: ``reason``, and ``feature`` (-2 = none),

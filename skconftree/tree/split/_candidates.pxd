@@ -28,8 +28,8 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 #   DRAWN     random cuts: one random set. Position: 0.
 # A multiway feature has one candidate split, whose children are the categories. Position: 0.
 #
-# PREFIXES and ORDERINGS search for the best of all sets, so that all of them count as
-# candidates compared.
+# PREFIXES and ORDERINGS search for the best of all sets, so that all sets count as candidates
+# compared (n_implied), not only those that are emitted.
 #
 # A feature has high cardinality in a node if most rows are the only ones of their category.
 # Sets of its categories can separate any labels, which the p-value of a single split ignores.
@@ -44,8 +44,8 @@ cdef enum Search:
     DRAWN
 
 
-cdef struct Ranked:
-    float64_t share
+cdef struct Ranked:         # a category, to be sorted
+    float64_t share         # of a class, or the first principal component
     int32_t position
 
 
@@ -66,9 +66,10 @@ cdef class CategorySets:
     cdef intp_t n_present
     cdef float64_t unknown          # weight of unlabeled rows of other categories
     cdef float64_t singleton_weight  # of categories of at most one row
-    cdef float64_t n_implied        # candidates compared, 0 = those emitted; at most
-    cdef float64_t log_implied      # 2^1000, unlike its logarithm
-    cdef Ranked* ranked             # [capacity] indices in `present`, ordered
+    cdef float64_t n_implied        # number of candidates compared, at most 2^1000;
+                                    # 0 = the number of candidates emitted
+    cdef float64_t log_implied      # its logarithm, which is not limited
+    cdef Ranked* ranked             # [capacity] indices in `present`, sorted by share
     cdef float64_t set_weight       # of the current set; its counts are in Scan.running
     cdef float64_t set_unlabeled    # weight of its unlabeled rows
     cdef float64_t* axis            # [2, n_classes] first principal component, and scratch
@@ -101,18 +102,19 @@ cdef class CategorySets:
 # Missing values. If labeled rows of the node miss a value, the feature is walked twice
 # without those rows: first they go right, then left. The candidate "is the value missing?"
 # is emitted between the two walks. If only unlabeled rows miss a value, they go to the larger
-# child. A source that cannot distinguish them has them on the right of every candidate.
+# child. A source that does not count the rows without a value has them on the right of every
+# candidate.
 #
 # Monotonicity constraints. A candidate of a constrained feature is excluded if the probabilities
 # of the second class in its children are in the wrong order or outside the bounds of the node.
-# It cannot be selected, but it counts, so that the number of candidates does not depend on the
-# labels. The candidate "is the value missing?" does not compare values and is not constrained.
+# It cannot be selected, but it is counted, so that the number of candidates does not depend on
+# the labels. The candidate "is the value missing?" does not compare values and is not constrained.
 #
 # Random cuts. A feature has one candidate: a random cut between its extreme values, or one
 # of the cuts that the source has stored, and a random side for rows without a value.
 
 cdef enum MissingRows:
-    NONE            # or they are on the right, which requires no action
+    NONE            # no row misses a value, or such rows go right: nothing is added
     LEFT
     UNLABELED
 

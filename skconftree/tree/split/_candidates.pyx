@@ -231,8 +231,8 @@ cdef inline float64_t _share(CategorySets sets, const float64_t* row, intp_t c) 
 
 
 cdef void _principal_shares(CategorySets sets) noexcept nogil:
-    # Projections of the class shares on their first principal component, by the power
-    # method, starting with the deviation of largest weight.
+    # Projections of the class shares of the categories on their first principal component. It is
+    # computed by the power method, from the category with the largest weighted deviation on.
     cdef intp_t K = sets.node.n_classes
     cdef float64_t* axis = sets.axis
     cdef float64_t* product = sets.axis + K
@@ -590,13 +590,13 @@ cdef inline void _drop_first(float64_t* values, intp_t n, intp_t n_rest) noexcep
 
 
 cdef void _exclude(CandidateSplits candidates, intp_t size) noexcept nogil:
-    # Mark the candidates that violate the constraint of the feature.
+    # Mark the candidates that violate the monotonicity constraint of the feature.
     cdef const float64_t* counts = candidates.node.counts
     cdef float64_t low = candidates.node.record.low
     cdef float64_t high = candidates.node.record.high
     cdef intp_t end = -1
     cdef const float64_t* left
-    cdef float64_t p, q         # of the left child, and of the right one
+    cdef float64_t p, q         # probability of the second class in the left and right child
     cdef intp_t i
     if not candidates.missing_left:
         end = candidates.source.end_position(candidates.feature)
@@ -654,8 +654,8 @@ cdef void _count_sides(CandidateSplits candidates, intp_t feature, Cut cut) noex
 
 
 cdef void _count_missing(CandidateSplits candidates, bint any_missing, Cut cut) noexcept nogil:
-    # Rows without a value go to the side of the cut. If no labeled row of the node misses
-    # the value, they go to the larger child.
+    # Add the rows without a value to a side: the side that the cut has for them or, if no
+    # labeled row of the node misses the value, the larger child.
     cdef Children* children = &candidates.children
     cdef intp_t K = candidates.n_classes
     cdef float64_t n_left, n_right

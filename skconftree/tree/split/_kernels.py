@@ -4,17 +4,17 @@ from ...criteria._criterion import CRITERIA, criterion_maker
 
 
 def make_kernels(settings, n_classes, largest=None):
-    """Return the compiled criterion and bound, or None without a bound.
+    """Return the compiled criterion and the compiled bound, None without a bound.
 
     `largest` is the largest class count, for tables of functions of counts.
     """
-    kind, bound = criterion_maker(settings.criterion), None
-    if kind is None:
+    make_criterion, bound = criterion_maker(settings.criterion), None
+    if make_criterion is None:
         raise ValueError(
             f"`criterion` must be one of {list(CRITERIA)}, a subclass of "
             f"Criterion or a criterion object. Got {settings.criterion!r} instead."
         )
-    criterion = kind(n_classes)
+    criterion = make_criterion(n_classes)
     if settings.bound is not None:
         bound = settings.bound.kernel(settings.criterion, n_classes)
     if largest is not None:

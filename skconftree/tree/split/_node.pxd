@@ -1,9 +1,9 @@
 # ExaminedNode: the node whose candidate splits are compared, with its class counts on three
 # scales: unscaled (`counts`); reweighted by class (`reweighted`: the scale of the criterion); and
 # reweighted but scaled back to the total of the node, or to the weight of its distinct rows
-# if repeated rows do not count as evidence (`stats`: the scale of the bound). The bound is the
-# rule that accepts or rejects a split (bounds/_contract.pxd). The scales
-# differ only with class_weight or if repeats do not count.
+# if repeats, that is, repeated rows, do not count as evidence (`stats`: the scale of the
+# bound). The bound is the rule that accepts or rejects a split (bounds/_contract.pxd). The
+# scales differ only with class_weight or if repeats do not count.
 #
 # The source of its rows, CategorySets and the selection share one object.
 
@@ -45,7 +45,7 @@ cdef class RootStats:
                                 # larger by the offset
     cdef bint has_pool          # there are unlabeled rows that contribute to W
     cdef bint integral          # every weight is an integer
-    cdef bint weighted          # weights are not numbers of repeats
+    cdef bint weighted          # some weights are not numbers of repetitions of rows
     cdef intp_t largest_count   # upper limit of class counts, if not `weighted`
     cdef float64_t weight       # of the labeled rows, on the scale of the bound
     cdef float64_t total_weight  # the same, reweighted by class
@@ -65,7 +65,7 @@ cdef class ExaminedNode:
     cdef bint has_min_weight    # candidates may have a child below a smallest weight
     cdef float64_t min_weight   # of a child
     cdef float64_t min_reweighted  # of a child, reweighted by class
-    cdef float64_t time         # weight of the rows passed to fit; bounds call it time
+    cdef float64_t time         # weight of the rows seen so far; in `fit`, of all rows
     cdef uint64_t seed
     cdef const float64_t* class_weight  # [n_classes], or NULL
     cdef bint rescales          # bound and criterion have different scales
@@ -75,7 +75,7 @@ cdef class ExaminedNode:
 
     cdef NodeRecord* record
     cdef const float64_t* counts  # [n_classes] unscaled
-    cdef float64_t n
+    cdef float64_t n            # their sum
     cdef float64_t n_repeated   # rows, counting repeats if weights are integers
     cdef NodeStats reweighted
     cdef NodeStats stats

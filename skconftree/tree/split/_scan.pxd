@@ -13,9 +13,11 @@ from skconftree.utils._typedefs cimport (
 # into arrays, BLOCK at a time. Outcome, pool, phi and additive are defined in _candidates.pxd.
 #
 # There are two walks, both exact: over SORTED ROWS, and over a HISTOGRAM of class counts per
-# value. After each block the walk calls process_block(), which completes the candidates and passes
-# them to a CandidateReader, with one virtual call per block. Sources, scores and selections can
-# therefore be combined freely, and the inner loops are small.
+# level. The levels are the distinct values in ascending order. An entry of the sorted rows is
+# (row << 1) | (the value of the row differs from that of the entry before). After each block
+# the walk calls process_block(), which completes the candidates and passes them to a
+# CandidateReader, with one virtual call per block. Sources, scores and selections can therefore
+# be combined freely, and the inner loops are small.
 #
 # Rows may have integer weights, `count`, or other weights, `weight`; both are NULL if all
 # weights are 1. A walk over counts emits, to the last bit, the same as a walk over repeated
@@ -46,9 +48,9 @@ cdef class Scan
 cdef class CandidateReader:
     # Scan.block and Scan.position hold the next candidates of the feature being walked.
     cdef void read(self, Scan scan) noexcept nogil
-    # Whether the reader selects the best candidate by a concave score of the class counts on
-    # the left only. Walks may then leave out candidates. measure() returns the scores of
-    # some, and leave_out() reports the number of those that are not emitted.
+    # Whether the reader only selects the best candidate, by a concave score of the class counts
+    # on the left. Walks may then leave out candidates: they get the scores of some candidates
+    # from measure(), and pass the number of candidates that are not emitted to leave_out().
     cdef bint prunes
     cdef void measure(self, Scan scan, float64_t* scores) noexcept nogil
     cdef void leave_out(self, intp_t n) noexcept nogil
@@ -60,19 +62,21 @@ cdef class Scan:
     cdef intp_t n_classes
     cdef Arena arrays
     cdef bint additive              # emit sums of phi instead of class counts
-    cdef const float64_t* phi       # of every integer up to the node's weight
+    cdef const float64_t* phi       # phi of every integer up to the node's weight
     cdef bint squares               # phi is the square: sums are exact in any order
 
     cdef SplitBlock block           # the arrays below, as arguments of a score
     cdef bint missing_left          # in all candidates of the block
-    cdef float64_t* left            # [BLOCK + 1, n_classes]: one extra: walks write
-    cdef float64_t* n_left          # [BLOCK + 1]             a candidate before they
-    cdef float64_t* pool_left       # [BLOCK + 1]             know that it is one
+    # Some walks write a candidate before they know that it is one, so the arrays have one more
+    # element.
+    cdef float64_t* left            # [BLOCK + 1, n_classes]
+    cdef float64_t* n_left          # [BLOCK + 1]
+    cdef float64_t* pool_left       # [BLOCK + 1]
     cdef float64_t* phi_left        # [BLOCK + 1]
     cdef float64_t* phi_right       # [BLOCK + 1]
     cdef intp_t* position           # [BLOCK + 1]
-    cdef bint excludes              # some candidates of the block cannot be selected:
-    cdef uint8_t* excluded          # [BLOCK + 1] which ones; they are counted nevertheless
+    cdef bint excludes              # some candidates cannot be selected, but are counted
+    cdef uint8_t* excluded          # [BLOCK + 1] mask of these candidates
     cdef intp_t size                # candidates emitted since the last block
     cdef intp_t n_emitted           # candidates of earlier blocks of the walk
     cdef float64_t* running         # [n_classes] counts of the rows walked so far
@@ -110,7 +114,7 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil
-    # `gap` are the counts of rows that have one value and no entries.
+    # `gap` has the class counts of rows without entries: the zeros of a sparse column.
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
         const float64_t* gap, const label_t* y, const int32_t* count, const float64_t* weight,
@@ -192,8 +196,8 @@ cdef class Source:
     ) noexcept nogil
     # Emit the candidates of the rows that have a value; 0 = all values are equal.
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
-    # The number of candidates that walk() would emit, and of those without a small child. -1
-    # if counting them costs as much as walk().
+    # The number of candidates that walk() would emit, and of those without a small child
+    # (ExaminedNode.is_small). -1 if counting them costs as much as walk().
     cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil
     # For each class and each cut of the feature, the approximate share of the node's rows
     # that are of the class and go left: [n_classes, LANES] (utils/_lanes.pxd). The error is

@@ -57,8 +57,8 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil:
-        # Rows in ascending order, with the class counts `total`. An entry is
-        # (row << 1) | (value differs from that before). Returns the number of candidates.
+        # Walk over rows in ascending order; `total` has the class counts of all of them. Returns
+        # the number of candidates.
         cdef float64_t n_repeated = 0.0
         cdef intp_t c
         if weight != NULL:
@@ -81,9 +81,10 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
         const float64_t* gap, const label_t* y, const int32_t* count, const float64_t* weight,
     ) noexcept nogil:
-        # As walk_sorted, without sums of phi. After the first n_below of the n entries there
-        # are n_gap rows of one value without entries; `gap` are their counts. Blocks end
-        # where those of a walk over every row end, because sums depend on it.
+        # As walk_sorted, without sums of phi. Between the first n_below of the n entries and the
+        # others there are n_gap rows of one value, which have no entries and the class counts
+        # `gap`. Blocks end where those of a walk over all rows end, because the rounding of
+        # sums depends on it.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef bint by_rows = weight == NULL and K == 2
@@ -230,8 +231,8 @@ cdef class Scan:
 cdef intp_t _walk_two_classes(
     Scan scan, const uint32_t* entries, intp_t n, const label_t* y
 ) noexcept nogil:
-    # Invariant: `class_1` of the first p rows have class 1. Every step writes a candidate,
-    # which is retained if the next row has a new value.
+    # Invariant: `class_1` is the number of rows of class 1 among the first p rows. Every step
+    # writes a candidate, which is retained if the next row has a new value.
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position
@@ -260,8 +261,8 @@ cdef intp_t _walk_additive(
     Scan scan, const uint32_t* entries, intp_t n, const label_t* y,
     const int32_t* count, const float64_t* total,
 ) noexcept nogil:
-    # Invariant: phi_left and phi_right are the sums of phi over the classes for the rows so
-    # far and for the others. Each repeat of a row changes one term of both.
+    # Invariant: phi_left and phi_right are the sums of phi over the classes, for the rows walked
+    # so far and for the other rows. Each repeat of a row changes one term of each sum.
     cdef intp_t K = scan.n_classes
     cdef const float64_t* phi = scan.phi
     cdef int64_t* left = scan.int_counts

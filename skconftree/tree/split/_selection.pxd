@@ -68,11 +68,12 @@ cdef class Selection(CandidateReader):
     cdef list _phi_tables
     cdef bint compares_at_once      # features are compared immediately
     cdef intp_t step                # feature * step is the index in best_of
-    cdef bint own_scale             # the bound compares the best candidate with no split,
-                                    # by its own score
+    cdef bint own_scale             # the bound scores candidates itself (bound_score), and
+                                    # compares the best one with no split
 
     # The node.
-    cdef Best* best_of              # [n_features]; of the last feature only if compares_at_once
+    cdef Best* best_of              # [n_features], or that of the last feature only if
+                                    # compares_at_once
     cdef Best* best                 # of the feature being walked
     cdef intp_t feature             # the feature being walked
     cdef bint by_bound              # candidates are scored by the bound, not the criterion
@@ -86,7 +87,7 @@ cdef class Selection(CandidateReader):
 
     # Called after `node` has been set to another node.
     cdef void begin(self) noexcept nogil
-    # Walk a feature; 0 if it is constant in the node.
+    # Walk a feature, and return the number of candidates; 0 if it is constant in the node.
     cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil
     # Clear what is stored of a feature.
     cdef void begin_feature(self, intp_t feature) noexcept nogil

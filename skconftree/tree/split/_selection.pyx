@@ -42,7 +42,7 @@ cdef class Selection(CandidateReader):
         if isinstance(bound, (EvidenceBound, IntervalBound, NodeTest)):
             self.bound_score = bound.score
             self.own_scale = True
-        # if features are compared at the end, the best candidate of each is stored
+        # features that are compared after the last one need the best candidate of each
         self.compares_at_once = compares_at_once and not (
             node.settings.max_features < node.n_features or criterion.by_ratio
         )

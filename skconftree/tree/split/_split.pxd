@@ -34,8 +34,8 @@ cdef struct Children:
     float64_t* pool             # [n_outcomes] weight with unlabeled rows, or volume
     intp_t* rows                # [n_outcomes] number of rows, and
     intp_t* n_labeled           # [n_outcomes] of labeled rows; set for tables only
-    bint missing_seen           # labeled rows of the node miss the value of the feature
-    bint missing_left           # where such rows go
+    bint missing_seen           # some labeled rows of the node miss the value of the feature
+    bint missing_left           # rows without a value go left
     int16_t* child_of_code      # [n_codes] the child of each category, -1 = no labeled
                                 # row has it; NULL if the feature is numeric
     intp_t n_codes              # 0 if the feature is numeric

@@ -72,9 +72,10 @@ cdef class Splitter:
     cdef void recount_children(
         self, NodeRecord* record, const float64_t* counts, Split* split
     ) noexcept nogil
-    # The exception that criterion or bound hold, or None; cleared.
+    # Return the exception that the criterion or the bound holds (Kernel, criteria/_score.pxd)
+    # and clear it; None without an exception.
     cdef object release(self)
-    # Raise this exception.
+    # Raise this exception, if any.
     cdef inline int check(self) except -1 nogil:
         if self.holds():
             with gil:
