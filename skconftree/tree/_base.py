@@ -59,10 +59,10 @@ def joined_runs(runs, is_proba):
 
 
 class GrownClassifier(CallbackSupportMixin, ModelClassifier):
-    """A classifier that grows from tables and streams of any kind.
+    """Base class of tree and forest classifiers, which learn from tables and streams.
 
-    A subclass resolves parameters by `_growth`, which grows a model from a table, and
-    has the class of the model, `_kind`.
+    A subclass defines `_growth`, which resolves parameters and returns an object that
+    grows a model from a table, and `_kind`, the class of the model.
     """
 
     is_categorical_ = fitted("schema.is_categorical", "Which columns are nominal.")
@@ -156,8 +156,9 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         return self
 
     def _learn_in_runs(self, learn, X, y, classes, weight, X_pool):
-        # Call `learn(rows, labels, classes, weight, pool)` on runs of rows, so that a
-        # class is added right before its first row. Return the results, with classes.
+        # Call `learn(rows, labels, classes, weight, pool)` on runs of consecutive rows.
+        # A run begins with the first row of a new class, which is added before. Return
+        # the result of each run with the classes that the model then has.
         X, labels = X.tocsr() if hasattr(X, "tocsr") else X, np.asarray(exact_labels(y))
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if self._model is None:  # the first label is a class from the start
@@ -190,22 +191,22 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
                 rows = model.schema.more(X, caller)
             read_labels(labels, rows.X, caller)
         results = []
-        with ExitStack() as undo:  # invalid rows add no class
+        with ExitStack() as undo:  # removes the classes of invalid rows
             self._add_unknown(new, undo)
             for start, stop in pairwise([*starts, len(labels)]):
                 rows = slice(start, stop)
                 part = X if stop - start == len(labels) else _safe_indexing(X, rows)
                 if self._model is not None:
                     self._add_unknown(labels[start : start + 1], undo)
-                some = None if weight is None else weight[rows]
-                result = learn(part, labels[rows], classes, some, X_pool)
+                run_weight = None if weight is None else weight[rows]
+                result = learn(part, labels[rows], classes, run_weight, X_pool)
                 undo.pop_all()
                 results.append((result, self.classes_))
                 classes = X_pool = None
         return results
 
     def _adds_classes(self, new_classes):
-        # Whether classes are added.
+        # Whether new classes are added, from the argument `new_classes`.
         if new_classes not in ("add", "error"):
             raise InvalidParameterError(
                 f"new_classes must be 'add' or 'error'. Got {new_classes!r}."
@@ -225,11 +226,12 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         is_done = False
         while not is_done:
             model, n_rows, resized = self._resized(labels, columns)
-            is_done = self._exchange(model, n_rows, resized)
-        return partial(self._exchange, resized, n_rows, model)
+            is_done = self._replace_model(model, n_rows, resized)
+        return partial(self._replace_model, resized, n_rows, model)
 
     def _resized(self, labels, columns):
-        # The model, its number of rows, and the model that may replace it.
+        # Return the model, its number of rows, and a model with more classes and
+        # columns that may replace it.
         model, classes = self._model, self._model.classes
         n_rows, schema = model.n_rows_seen, model.schema
         if len(labels):
@@ -248,7 +250,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         return model, n_rows, model.resized(resizing, schema, classes, self)
 
     @learns
-    def _exchange(self, model, n_rows, resized):
+    def _replace_model(self, model, n_rows, resized):
         # Set the resized model, unless another thread has trained the model meanwhile.
         unchanged = self._model is model and model.n_rows_seen == n_rows
         if unchanged:

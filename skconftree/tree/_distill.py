@@ -99,7 +99,7 @@ def _log_share(branch, codes, weight):
 
 
 N_NEIGHBORS = 5
-SHARE_CHANGED = 0.5  # of the values of a row
+SHARE_CHANGED = 0.5  # share of the values of a row that are replaced
 
 
 def can_make_synthetic_rows(X):

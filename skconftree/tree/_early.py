@@ -1,10 +1,14 @@
-"""Early rows of a stream: kept, so that a tree that `fit` grows from them may be used.
+"""Model of the start of a stream: an incremental tree, and a tree refitted to all rows.
 
-One pass over few rows gives a worse tree than `fit` if the tree grows late, and a
-better one if naive Bayes in large leaves predicts well. Therefore a new stream has two
-trees while its rows are kept: the incremental tree, which learns each row, and a fitted
-tree, which is refitted at increasing numbers of rows. The tree that has predicted more
-of the recent rows correctly, each before it was learned, is used.
+The early rows, the first ones of a stream, are stored (`refit_rows`). A single pass
+over them gives a worse tree than `fit` if the incremental tree splits late, and a
+better one if naive Bayes in its large leaves predicts well. There are therefore two
+trees: the incremental tree, which learns each row, and a fitted tree, which is refitted
+to the stored rows at increasing numbers of rows. Predictions are those of the tree that
+has predicted more of the recent rows correctly, each before it was learned.
+
+A grower (stream/_grower.pyx) trains the incremental tree, from a recipe with its
+arguments (stream/_state.py).
 """
 
 from bisect import bisect_left, bisect_right
@@ -35,11 +39,13 @@ from ._parameters import CONSTRAINTS, resolve_lookahead
 from .stream._resize import resized_model
 
 AUTO_ROWS, AUTO_BYTES = 2500, 2**22  # limits of refit_rows="auto"
-FIRST_REFIT, FACTOR = 50, 1.25  # numbers of rows of the refits
-MAX_LOOKAHEAD_ROWS = 800  # of refits with look-ahead; the last one has it, too
-DECAY = 0.998  # per row, of the numbers of correct predictions
+# Number of rows of the first refit, and factor between the numbers of rows of refits.
+FIRST_REFIT, FACTOR = 50, 1.25
+# Largest number of rows of a refit with look-ahead; the last refit always has it.
+MAX_LOOKAHEAD_ROWS = 800
+DECAY = 0.998  # factor per row of the numbers of correct predictions
 SHARED = ("schema", "classes")  # parts of a state that both trees have in common
-# Attributes of the incremental tree, also while the fitted tree is used.
+# Attributes that are those of the incremental tree, even while the fitted tree is used.
 OF_INCREMENTAL = ("weight_seen", "n_drifts", "drifts")
 # Parts of the state of a model with early rows.
 PARTS = "refit_rows parameters X y weight fitted refitted_at comparison".split()
@@ -94,10 +100,10 @@ def start_early(estimator, model, call):
 
 
 class Comparison(NamedTuple):
-    """Which tree has predicted better up to `n_rows`.
+    """Comparison of the two trees after `n_rows` rows.
 
-    The numbers of correct predictions decay, and count rows since the first refit. The
-    used tree has been the same since `since` rows.
+    `incremental` and `fitted` are the decayed numbers of correct predictions of both
+    trees since the first refit. The tree in use has been the same since `since` rows.
     """
 
     n_rows: int = 0
@@ -107,23 +113,28 @@ class Comparison(NamedTuple):
     since: int = 0
 
     def after(self, labels, incremental, fitted):
-        """Add rows, given what each tree predicted; with `uses_fitted` before each.
+        """Return the comparison after further rows, and `uses_fitted` before each row.
 
-        Each row is one step, so that sums do not depend on the division into calls.
+        `incremental` and `fitted` are the classes that the trees predicted. Each row is
+        one step, so that sums do not depend on the division into calls.
         """
-        n_rows, a, b, uses_fitted, since = self
-        used = []
-        for label, one, other in zip(labels, incremental, fitted, strict=True):
-            used.append(uses_fitted)
-            a, b = DECAY * a + (one == label), DECAY * b + (other == label)
+        n_rows, n_incremental, n_fitted, uses_fitted, since = self
+        used_fitted = []
+        for label, by_incremental, by_fitted in zip(
+            labels, incremental, fitted, strict=True
+        ):
+            used_fitted.append(uses_fitted)
+            n_incremental = DECAY * n_incremental + (by_incremental == label)
+            n_fitted = DECAY * n_fitted + (by_fitted == label)
             n_rows += 1
-            if (b > a) != uses_fitted:
+            if (n_fitted > n_incremental) != uses_fitted:
                 uses_fitted, since = not uses_fitted, n_rows
-        return Comparison(n_rows, a, b, uses_fitted, since), used
+        comparison = Comparison(n_rows, n_incremental, n_fitted, uses_fitted, since)
+        return comparison, used_fitted
 
 
-class KeptRows(NamedTuple):
-    """Arrays with capacity for rows, their labels and weights, and both predictions."""
+class StoredRows(NamedTuple):
+    """Arrays with capacity for rows, labels, weights, and predictions of both trees."""
 
     X: np.ndarray
     y: np.ndarray
@@ -133,26 +144,27 @@ class KeptRows(NamedTuple):
 
     @classmethod
     def empty(cls, capacity, n_features):
-        """Make arrays for some rows."""
+        """Make arrays for `capacity` rows."""
         X = np.empty((capacity, n_features), np.float32)
         dtypes = np.uint16, np.float64, np.intp, np.intp
         return cls(X, *(np.empty(capacity, dtype) for dtype in dtypes))
 
     def with_capacity(self, n_rows, capacity):
         """Copy the first rows to larger arrays."""
-        larger = KeptRows.empty(capacity, self.X.shape[1])
+        larger = StoredRows.empty(capacity, self.X.shape[1])
         for old, new in zip(self, larger, strict=True):
             new[:n_rows] = old[:n_rows]
         return larger
 
 
 class EarlyModel(Lockable):
-    """Model of a stream while its rows are kept; other attributes are of the used tree.
+    """Model of a stream while its rows are stored: two trees, one of which is used.
 
-    What both trees predicted is stored before a row is learned, and compared later, so
-    that the model is consistent if learning is interrupted: the number of rows is the
-    one of the incremental tree. After `refit_rows` rows the used tree replaces this
-    model in its `owner`.
+    Attributes that are not defined here are those of the used tree. The predictions of
+    both trees are stored before a row is learned, and compared later, so that the model
+    is consistent if learning is interrupted: its number of rows is that of the
+    incremental tree. After `refit_rows` rows the used tree replaces this model in its
+    `owner`.
     """
 
     grows = True
@@ -164,11 +176,11 @@ class EarlyModel(Lockable):
         points = [FIRST_REFIT]
         while points[-1] < refit_rows:
             points.append(int(FACTOR * points[-1]) + 1)
-        # numbers of rows of the refits to come; empty once one tree is left
+        # numbers of rows at which later refits are due; empty once one tree is left
         self._points = [*points[: bisect_left(points, refit_rows)], refit_rows]
         self.fitted, self._refitted_at = None, 0
         self._comparison = Comparison()
-        self._rows = KeptRows.empty(0, incremental.schema.n_features)
+        self._rows = StoredRows.empty(0, incremental.schema.n_features)
         self._owner = ref(owner)
         share_lock(self, owner)
 
@@ -200,15 +212,15 @@ class EarlyModel(Lockable):
     @property
     def comparison(self):
         """The `Comparison` after the rows learned."""
-        # computed, but not stored, if another thread learns now
+        # not stored, because another thread may be training the model
         comparison = self._comparison
         if comparison.n_rows < self.n_rows_seen:
             comparison, _ = self._compared()
         return comparison
 
     def _compared(self):
-        # The comparison after the rows learned, and for each row that is new in it
-        # whether the fitted tree was used before.
+        # The comparison after all learned rows, and for each row that was added to it
+        # whether the fitted tree was used to predict the row.
         before, end = self._comparison, self.n_rows_seen
         if self.fitted is None:
             return before._replace(n_rows=end), [False] * (end - before.n_rows)
@@ -277,12 +289,12 @@ class EarlyModel(Lockable):
             if begin == n:
                 break
             end = self._end_of_part(begin, n, n_rows, call.weight)
-            some = call if end - begin == n else _rows_of(call, slice(begin, end))
+            part = call if end - begin == n else _rows_of(call, slice(begin, end))
             if self._points:
-                predicted = self._learn_part(some, n_rows, returns)
+                predicted = self._learn_part(part, n_rows, returns)
             else:
-                self.incremental.make_ready(some)
-                predicted = self.incremental.learn(some, returns=returns)
+                self.incremental.make_ready(part)
+                predicted = self.incremental.learn(part, returns=returns)
             results.append(predicted)
             begin, n_rows = end, self.n_rows_seen
         if returns is None:
@@ -293,7 +305,8 @@ class EarlyModel(Lockable):
         return np.empty(0, np.intp) if returns == "class" else np.empty((0, n_classes))
 
     def _end_of_part(self, begin, end, n_rows, weight):
-        # Rows up to a refit that are all learned, or all have weight 0.
+        # The end of a part of a call: rows up to the next refit that are either all
+        # learned, or all of weight 0.
         if not self._points:
             return end
         end = min(end, begin + self._points[0] - n_rows)
@@ -308,14 +321,14 @@ class EarlyModel(Lockable):
         if not isinstance(rows.X, np.ndarray):
             rows = Rows(rows.X.toarray(), rows.finite, rows.schema)
         n_new, fitted, proba = len(labels), self.fitted, None
-        kept, start = self._rows, n_rows
+        stored, start = self._rows, n_rows
         is_learned = weight is None or weight[0] > 0.0
         if not is_learned:
-            kept, start = KeptRows.empty(n_new, rows.X.shape[1]), 0
+            stored, start = StoredRows.empty(n_new, rows.X.shape[1]), 0
         new = slice(start, start + n_new)
-        kept.X[new], kept.y[new] = rows.X, labels
-        kept.weight[new] = 1.0 if weight is None else weight
-        of_incremental, of_fitted = kept.incremental[new], kept.fitted[new]
+        stored.X[new], stored.y[new] = rows.X, labels
+        stored.weight[new] = 1.0 if weight is None else weight
+        of_incremental, of_fitted = stored.incremental[new], stored.fitted[new]
         if fitted is not None:
             of_fitted[:] = fitted.best(rows)
         if returns == "proba":
@@ -347,7 +360,8 @@ class EarlyModel(Lockable):
             del self._points[0]
 
     def _refit(self, *, keeps_rows):
-        # The leaves of the last tree have the rows, because it continues to grow.
+        # The leaves of the last refit get statistics of the rows (`keeps_rows`),
+        # because this tree continues to grow.
         n_rows, model = self.n_rows_seen, self.incremental
         X, y, weight, *_ = (array[:n_rows] for array in self._rows)
         # only categories of these rows, not of later ones in the same call
@@ -385,7 +399,7 @@ class EarlyModel(Lockable):
             owner._model = model
         self.incremental, self._points = model, []
         self._comparison = Comparison(self.n_rows_seen)
-        self._rows, self.fitted = KeptRows.empty(0, 0), None
+        self._rows, self.fitted = StoredRows.empty(0, 0), None
 
     def state(self):
         """Arrays, plain values and parameter objects; equal for equal models."""
@@ -438,7 +452,7 @@ class EarlyModel(Lockable):
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a model from a state: a `TreeModel` unless rows are kept."""
+        """Make a model from a state: a `TreeModel` unless rows are stored."""
         if not isinstance(state, dict) or "early" not in state:
             return TreeModel.of_state(state, owner)
         early = _read(state["early"], PARTS, "The state of early rows")
@@ -476,8 +490,8 @@ class EarlyModel(Lockable):
         del points[: min(bisect_right(points, early["refitted_at"]), len(points) - 1)]
         # these arrays are copied once rows are added
         unused = np.zeros(n_rows, np.intp)
-        kept = early["X"], early["y"], early["weight"], unused, unused
-        early_model._rows = KeptRows(*kept)
+        stored = early["X"], early["y"], early["weight"], unused, unused
+        early_model._rows = StoredRows(*stored)
         return early_model
 
 

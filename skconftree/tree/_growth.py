@@ -54,7 +54,7 @@ from .stream._state import Recipe, box_of_tables
 
 
 class TableRequest(NamedTuple):
-    """How `fit` reads a table; `known` is the schema and classes of existing trees."""
+    """How `fit` reads a table; `known` has schema and classes of existing trees."""
 
     caller: str
     categorical_features: object
@@ -397,7 +397,7 @@ class TreeGrowth(NamedTuple):
 
 
 def check_can_stream(estimator):
-    """Raise AttributeError if a parameter leaves a tree or forest no `partial_fit`."""
+    """Raise AttributeError if a parameter is incompatible with `partial_fit`."""
     if estimator.pruning not in ("auto", None):
         raise AttributeError(
             f"The 'pruning' parameter of {type(estimator).__name__} must be 'auto' or "

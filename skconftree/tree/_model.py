@@ -127,8 +127,8 @@ class TreeModel(Lockable):
     The tree was grown from `n_rows_before` rows. If it `waits`, leaves use naive Bayes
     only after `partial_fit` with further rows. `honest_counts` are of held-out rows.
     The model uses the lock of its `owner`. A distilled tree has a `fidelity`: its
-    agreement with the classifier. `grows` says whether the model learns row by row, and
-    `class_weight` has the weight of each class in the stream, or is None if all are 1.
+    agreement with the classifier. `grows` is True if the model learns row by row;
+    `class_weight` then has the weight of each class, or is None if all are 1.
     """
 
     def __init__(

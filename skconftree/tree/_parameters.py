@@ -53,11 +53,14 @@ ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 AUTO_VALUES = 8192
 AUTO_ROWS = (128, 512)
 AUTO_STORED_VALUES = 2**20
-# The grace period is the weight of rows between split attempts of a leaf.
-AUTO_GRACE_LIMIT = 100.0  # largest "auto"; less at first if inherited rows count:
-AUTO_GRACE = 50.0  # for a single tree,
-AUTO_GRACE_IN_FOREST = 25.0  # for a tree of a forest, which averages errors, and
-AUTO_ROOT_GRACE = 60.0  # near the root of such a tree, where splits affect most rows
+# The grace period is the weight of rows between split attempts of a leaf. The largest
+# value of "auto", and its smaller values at the start of a stream if inherited rows
+# count as evidence: for a single tree; for a tree of a forest, which averages errors;
+# and near the root of such a tree, where splits affect most rows.
+AUTO_GRACE_LIMIT = 100.0
+AUTO_GRACE = 50.0
+AUTO_GRACE_IN_FOREST = 25.0
+AUTO_ROOT_GRACE = 60.0
 
 _ROUNDS = "There is no boosting here; ConfidenceForestClassifier has n_estimators"
 _SMOOTH = "shrinkage regularizes the probabilities of small leaves"
@@ -160,8 +163,8 @@ def _row_limit(memory, growth):
 
 
 def _stored_rows(memory, growth):
-    # Rows for children to inherit. With a memory limit or in a forest, memory is better
-    # used otherwise.
+    # Rows that leaves store for their children. With a memory limit, or in a forest,
+    # the memory is better used otherwise.
     if memory != "auto" or not growth.inherited_is_evidence:
         return 0
     if growth.in_forest or growth.is_limited:
@@ -329,7 +332,8 @@ RESOLVERS = BATCH_RESOLVERS + tuple(
 )
 
 
-INHERITED = 100.0  # largest weight that a child of a histogram or of moments inherits
+# Largest weight that a leaf inherits from a parent that stores a histogram or moments.
+MAX_INHERITED = 100.0
 
 
 def resolve_split_rule(bound, criterion, delta, caller):
@@ -403,7 +407,7 @@ def resolve_settings(
     if total is None:
         resolvers = RESOLVERS
         separate = bound is not None and not bound.counts_every_row
-        settings["inherited"] = INHERITED if separate else math.inf
+        settings["inherited"] = MAX_INHERITED if separate else math.inf
     for setting, name, resolve in resolvers:
         settings[setting] = resolve(getattr(estimator, name), growth)
     return GrowthSettings(**settings)
@@ -443,8 +447,8 @@ class Grown(NamedTuple):
 class Plan(NamedTuple):
     """Settings to grow and prune a tree; the features `left_out` are not used.
 
-    If `keeps_stops`, the tree stores why its leaves are leaves. If `merges`, leaves of
-    splits without strong evidence that predict the same class are merged.
+    If `keeps_stops`, the tree stores why each leaf was not split. If `merges`, leaves
+    of splits without strong evidence that predict the same class are merged.
     """
 
     settings: GrowthSettings
@@ -494,7 +498,7 @@ class Plan(NamedTuple):
         return Grown(pruned, int(n_pruned))
 
 
-FIRST_DEPTH = 1  # of splits with look-ahead: the root is chosen greedily
+FIRST_DEPTH = 1  # first depth of look-ahead: the split of the root is chosen greedily
 N_TRIALS = 3  # splits tried at a node
 MAX_LOOKAHEAD_WEIGHT = 10_000  # weight up to which "auto" has look-ahead
 

@@ -61,7 +61,7 @@ class CallbackProgress(NullProgress):
         if sample_weight is not None:
             self._fit_arguments["metadata"] = {"sample_weight": sample_weight}
         self._teardown = ExitStack()
-        self._left, self._name = 0, ""
+        self._n_remaining, self._name = 0, ""
         self._fit = self._part = None
         self._levels = []  # progress of each level of look-ahead
 
@@ -70,7 +70,7 @@ class CallbackProgress(NullProgress):
             self._teardown.__exit__(kind, error, traceback)
 
     def start(self, n_steps=0, name=""):
-        self._left, self._name = n_steps, name
+        self._n_remaining, self._name = n_steps, name
         with paused(self._estimator):
             self._begin_fit(n_steps)
             self._begin()
@@ -81,8 +81,8 @@ class CallbackProgress(NullProgress):
         self._fit.call_on_fit_task_begin(**self._fit_arguments)
 
     def _begin(self):
-        self._left -= 1
-        if self._left >= 0:
+        self._n_remaining -= 1
+        if self._n_remaining >= 0:
             self._part = self._fit.subcontext(task_name=self._name)
             self._part.call_on_fit_task_begin(**self._fit_arguments)
 

@@ -16,10 +16,10 @@ LARGEST_KEY = 2**64  # keys are below it
 class RowIndex(Lockable):
     """Index of the rows of a table by node, which follows the tree while it grows.
 
-    Made by :meth:`ConfidenceTreeClassifier.index_rows`. Results are for the present
-    tree: after further splits, with categories that it has learned later, after a drift
-    or another `fit`. Only rows of changed nodes are routed again, so calls are fast
-    while the tree does not change, for any size of the table.
+    Made by :meth:`ConfidenceTreeClassifier.index_rows`. Results always refer to the
+    current tree, also after further splits, new categories, a drift or another `fit`.
+    Only rows of changed nodes are routed again, so calls are fast while the tree does
+    not change, for any size of the table.
 
     The node of a row is that of `apply`: a leaf, or an inner node at which the row's
     category is unknown. Rows can be excluded, for example once they are labeled.

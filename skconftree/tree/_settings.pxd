@@ -37,7 +37,7 @@ cpdef enum:
 
 cdef class GrowthSettings:
     # Candidate splits, and the decision.
-    cdef readonly object criterion      # a name, class or object
+    cdef readonly object criterion              # a name, class or object
     cdef readonly object bound                  # parameter object, or None
     cdef readonly intp_t max_features           # per split
     cdef readonly bint random_cuts
@@ -56,15 +56,16 @@ cdef class GrowthSettings:
     cdef readonly bint uses_pool                # unlabeled rows count for W
     cdef readonly bint by_volume                # W is the volume of a node's box
     cdef readonly bint separate                 # only rows since a leaf's creation are
-                                                # evidence
-    cdef readonly bint inherited_is_evidence    # and rows inherited from its parent
+                                                # evidence,
+    cdef readonly bint inherited_is_evidence    # and stored rows that it inherited
     cdef readonly bint fixed_cuts               # a leaf's candidate cuts are set once
     cdef readonly bint recurses                 # children try to split immediately
 
     # Statistics and predictions of growing leaves.
     cdef readonly bint gaussian                 # moments instead of rows
-    cdef readonly intp_t row_limit              # a leaf with more rows counts them in bins
-    cdef readonly intp_t stored_rows            # of all leaves, in addition to counts
+    cdef readonly intp_t row_limit              # a leaf with this many rows counts them in bins
+    cdef readonly intp_t stored_rows            # rows that all leaves together may store in
+                                                # addition to counts
     cdef readonly intp_t max_bins               # of a feature
     cdef readonly float64_t inherited           # largest weight that a child inherits,
                                                 # except as rows
@@ -75,6 +76,7 @@ cdef class GrowthSettings:
     cdef readonly float64_t grace_limit         # its maximum, as it increases over time
     cdef readonly float64_t root_grace          # grace period of the root; that of a leaf is
                                                 # at least this times its share of the rows
-    cdef readonly float64_t row_weight          # number of rows per unit of weight
+    cdef readonly float64_t row_weight          # weight with which a row of the stream is
+                                                # learned on average, at least 1
     cdef readonly object drift                  # parameter object, or None
     cdef readonly intp_t max_bytes

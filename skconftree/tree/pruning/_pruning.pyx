@@ -93,7 +93,7 @@ def merge_leaves(Tree tree):
                 label[sibling] = _largest(value)
             if label[sibling] != label[child]:
                 break
-        else:       # bounds of `monotonic_cst` may change the class of the merged leaf
+        else:       # with `monotonic_cst`, only if the node itself predicts this class
             leaf[node] = not tree.keeps_values or label[node] == label[child]
     return tree._pruned(merged, LeafReason.MERGED) if merged.any() else tree
 
@@ -249,19 +249,19 @@ cdef class SubtreeRaising:
     cdef void _collapse(self) noexcept nogil:
         # First step: remove splits that do not reduce training errors.
         cdef intp_t node, c
-        cdef float64_t own, count, largest
+        cdef float64_t as_leaf, count, largest
         for node in range(self.tree.node_count - 1, -1, -1):
-            own = 0.0
+            as_leaf = 0.0
             largest = 0.0
             for c in range(self.tree.n_classes):
                 count = self.counts[node, c] * self.class_weight[c]
-                own += count
+                as_leaf += count
                 largest = fmax(largest, count)
-            own -= largest
-            self.errors[node] = own
+            as_leaf -= largest
+            self.errors[node] = as_leaf
             if not self.leaf[node]:
                 self.errors[node] = self._errors_below(node)
-                if self.errors[node] >= own - COLLAPSE_TOLERANCE:
+                if self.errors[node] >= as_leaf - COLLAPSE_TOLERANCE:
                     self.leaf[node] = True
 
     cdef float64_t _errors_below(self, intp_t node) noexcept nogil:

@@ -5,6 +5,9 @@ the tree stores the number of candidate splits of the node that are expected to 
 good by chance: the p-value of the likelihood-ratio test of the children, times the
 number of candidate splits of the chosen feature, times the number of features that have
 any. The logarithm is stored, because the number can be too small for a float.
+
+A distilled tree was trained on the predictions of another classifier, which are not
+evidence. Look-ahead chooses a split by trial trees that are grown below it.
 """
 
 import math
@@ -131,9 +134,9 @@ def rows_until_strong(evidence, df, n_rows):
 class SplitEvidence(NamedTuple):
     """Evidence for a split; NaN or None if a field does not apply.
 
-    `node_table` describes the fields. `tried` is the other split with the smallest
-    cost of the trees below it in look-ahead, `tried_cost`; `since` is the log e-value
-    of rows after the split.
+    `node_table` describes the fields. `tried` is the feature of another split: the one
+    whose subtrees had the smallest cost, `tried_cost`, in look-ahead. `since` is the
+    log e-value of the rows since the split.
     """
 
     level: str

@@ -69,13 +69,13 @@ def class_colors(n_classes: int) -> list[str]:
     return colors
 
 
-MAX_NODES = 1200  # written, in whole levels
-MAX_HTML_LEVELS = 40  # of nesting
+MAX_NODES = 1200  # largest number of nodes that are written; only whole levels
+MAX_HTML_LEVELS = 40  # largest depth of nested elements
 SMALL_N_LEAVES = 12  # trees with at most this number are completely open
-OPEN_LEVELS = 3  # of larger trees
-MAX_CLASSES = 12  # in the legend
-MAX_SHARES = 6  # in a bar
-OTHERS = "#8a8a8a"
+OPEN_LEVELS = 3  # levels of larger trees that are open at first
+MAX_CLASSES = 12  # classes in the legend
+MAX_SHARES = 6  # classes in the bar of a node
+OTHERS = "#8a8a8a"  # color of the other classes
 LONGEST = 80  # characters of a condition
 
 # The class is repeated to override ``.notebook ul:not(.other)`` of notebooks.
@@ -264,10 +264,10 @@ def _outcome(row):
 def _mark(marks, node):
     if node not in marks.of:
         return ""
-    verdict, grounds = marks.of[node]
+    verdict, reason = marks.of[node]
     return (
         f' <span class="sure">{escape(verdict)}</span>'
-        f'<span class="quiet">{escape(grounds)}</span>'
+        f'<span class="quiet">{escape(reason)}</span>'
     )
 
 

@@ -94,21 +94,23 @@ def make_chain(table, writer, value):
     """Return the chain of a tree, whose nodes have the texts `value(row)`."""
     chains: dict[int, Any] = {}
     for row in sorted(table, key=lambda row: -row.depth):
-        own = Chain(0, [], value(row), row.rows)
-        chains[row.node] = own
+        own_chain = Chain(0, [], value(row), row.rows)
+        chains[row.node] = own_chain
         if not row.branches:
             continue
-        branches = [(chains.pop(one.node), i) for i, one in enumerate(row.branches)]
-        values = {own.value} if row.keeps_unknown else set()
+        branches = [
+            (chains.pop(branch.node), i) for i, branch in enumerate(row.branches)
+        ]
+        values = {own_chain.value} if row.keeps_unknown else set()
         if len(values.union(chain.value for chain, _ in branches)) == 1 and not any(
             chain.cases for chain, _ in branches
         ):
-            chains[row.node] = own._replace(value=branches[0][0].value)
+            chains[row.node] = own_chain._replace(value=branches[0][0].value)
             continue
         *others, (last, i) = sorted(branches, key=lambda branch: branch[0].depth)
         cases = [(row.branches[j].condition, j, chain) for chain, j in others]
         if row.keeps_unknown:  # rows of other categories stay at this node
-            cases.append(("no branch for it", ~i, own))
+            cases.append(("no branch for it", ~i, own_chain))
         last.cases.extend(
             (row, writer.test(row, j), condition, chain)
             for condition, j, chain in reversed(cases)

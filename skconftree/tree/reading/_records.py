@@ -1,6 +1,9 @@
 """Fitted trees as plain records, from which text, HTML and rules are created.
 
-A bound is the split rule of a tree, see `skconftree.bounds`.
+A bound is the split rule of a tree, see `skconftree.bounds`. A near tie is a split on
+another feature whose gain is not significantly different. Look-ahead chooses a split by
+the trees that can be grown below it. A distilled tree was trained on the predictions of
+another classifier.
 """
 
 from __future__ import annotations
@@ -589,7 +592,7 @@ def read_nodes(
         ],
         keeps_unknown=is_nominal.tolist(),
         label=[labels[code] for code in best.tolist()],
-        # generators, so that only one list of tuples is in memory at a time
+        # generators, so that their tuples are not in memory before the records are made
         value=(tuple(row.tolist()) for row in value),
         share=share.tolist(),
         counts=(tuple(row.tolist()) for row in counts),

@@ -171,7 +171,7 @@ PartiallyLinearTreeClassifier
     is_name = isinstance(name, str) and name.isidentifier()
     if not is_name or keyword.iskeyword(name):
         raise ValueError(
-            f"name must be a Python identifier and no keyword. Got {name!r}."
+            f"name must be a Python identifier, not a keyword. Got {name!r}."
         )
     check_scalar(min_probability, "min_probability", Real, min_val=0, max_val=1)
     check_scalar(min_rows, "min_rows", Real, min_val=0)
@@ -208,7 +208,7 @@ PartiallyLinearTreeClassifier
         )
     labels = tree.classes_.tolist()
     if score is not None:
-        tables = [[_ending(row, score.constants) for row in tables[0]]]
+        tables = [[_with_constants(row, score.constants) for row in tables[0]]]
     if language == "sql":
         writer = SqlWriter(columns, dialect)
         return _sql(writer, tables, labels, weights, score, response_method)
@@ -247,8 +247,8 @@ PartiallyLinearTreeClassifier
     )
 
 
-def _ending(row, constants):
-    # The same node with the constants of a linear score, a leaf if others replaced it.
+def _with_constants(row, constants):
+    # The node with the constants of a linear score instead of its probabilities.
     return row._replace(value=tuple(constants[row.node].tolist()))
 
 
@@ -261,7 +261,7 @@ def _sql(writer, tables, labels, weights, score, response_method):
         return case(tables[0], lambda row: writer.literal(row.label, "class"))
 
     def expression(k):
-        comments = k == 0  # they would be the same in all
+        comments = k == 0  # they would be the same in all expressions
         if score is not None:
             leaf = partial(case, tables[0], comments=comments)
             return score.sql_expression(writer, k, leaf)
@@ -288,20 +288,20 @@ class _Condition(NamedTuple):
     known: bool = True  # whether there are numbers
     missing: bool = True  # whether there are missing values
     seen: bool = False  # whether they occurred in training rows
-    others: bool = False  # whether the categories are those that are not taken
+    others: bool = False  # whether it is satisfied by all but these categories
 
-    def beside_branches(self, row):
-        """Return the categories that stay at a nominal node; None if there are none."""
-        taken = [value for one in row.branches for value in one.categories]
+    def not_in_branches(self, row):
+        """Return the condition of rows that stay at a nominal node, or None."""
+        taken = [value for branch in row.branches for value in branch.categories]
         if self.categories is None:
             return _Condition(
                 categories=tuple(taken), missing=None not in taken, others=True
             )
-        left = tuple(value for value in self.categories if value not in taken)
-        return self._replace(categories=left, missing=None in left) if left else None
+        rest = tuple(value for value in self.categories if value not in taken)
+        return self._replace(categories=rest, missing=None in rest) if rest else None
 
     def and_branch(self, row, i):
-        """Return the values that also take a branch of a node."""
+        """Return the condition of the rows that also go to branch `i` of a node."""
         branch = row.branches[i]
         if row.keeps_unknown:
             group = branch.categories
@@ -332,33 +332,34 @@ class _Condition(NamedTuple):
 
 
 def _rules(estimator, table, columns, order, min_probability, min_rows, is_list):
-    # Returns a dict for each leaf and, unless `is_list`, for rows that reach none.
+    # Returns a dict for each leaf and, unless `is_list`, for rows that reach no leaf.
     texts = SplitTexts(estimator, list(map(str, columns)), 4)
     strengths = [*(level for _, level in LEVELS), DISTILLED]
     paths, rules = {table[0].node: ({}, None)}, []
     for row in sorted(table, key=lambda row: row.depth):
         conditions, evidence = paths.pop(row.node)
         for i, branch in enumerate(row.branches):
-            one = conditions.get(row.feature, _Condition()).and_branch(row, i)
+            condition = conditions.get(row.feature, _Condition()).and_branch(row, i)
             levels = {evidence, row.evidence.level} - {None}
             weakest = max(levels, key=strengths.index)
-            paths[branch.node] = conditions | {row.feature: one}, weakest
+            paths[branch.node] = conditions | {row.feature: condition}, weakest
         rows, probability = row.weight, max(row.value)
         if row.branches:  # rows of other categories may stay here
-            one = conditions.get(row.feature, _Condition())
-            one = one.beside_branches(row) if row.keeps_unknown else None
-            if one is None or is_list:
+            condition = conditions.get(row.feature, _Condition())
+            condition = condition.not_in_branches(row) if row.keeps_unknown else None
+            if condition is None or is_list:
                 continue
-            rows, conditions = 0.0, conditions | {row.feature: one}
+            rows, conditions = 0.0, conditions | {row.feature: condition}
         if probability < min_probability or rows < min_rows:
             continue
-        parts = [texts.merged(j, *one) for j, one in conditions.items()]
+        parts = [texts.merged(j, *condition) for j, condition in conditions.items()]
         rules.append(
             {
                 "node": row.node,
                 "text": one_line(" AND ".join(filter(None, parts))),
                 "conditions": [
-                    one.as_json(str(columns[j])) for j, one in conditions.items()
+                    condition.as_json(str(columns[j]))
+                    for j, condition in conditions.items()
                 ],
                 "class": plain(row.label, "class"),
                 "probability": probability,

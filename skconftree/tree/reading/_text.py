@@ -33,7 +33,7 @@ from ._records import (
 
 
 class Marks(NamedTuple):
-    """Verdicts of an audit about splits, with reasons, and lines that explain them.
+    """Verdicts of an audit about the splits of a tree, and lines that explain them.
 
     `of` maps nodes to (verdict, reason), see `skconftree.inspection.audit_splits`.
     """
@@ -49,11 +49,11 @@ class Marks(NamedTuple):
         ]
 
     def lines(self, node):
-        """Report the verdict about one node, in one line or none."""
+        """Return the verdict about a node as a list of one line, or an empty list."""
         if node not in self.of:
             return []
-        verdict, grounds = self.of[node]
-        return [f"audit: {verdict} ({grounds})"]
+        verdict, reason = self.of[node]
+        return [f"audit: {verdict} ({reason})"]
 
 
 def read_marks(estimator, audit):
@@ -301,14 +301,14 @@ def is_distilled(splits):
 def _cells(row, marks, width=None):
     # Returns the cells of a split: level and number, or for a distilled tree the
     # preference of real rows; then the verdict of an audit, or of the rows since the
-    # split. A `width` for the last column omits the grounds of the audit.
+    # split. A `width` for the last column omits the reason of the audit.
     if row.evidence.level == DISTILLED:
         cells = (row.tie if width is None else shortened(row.tie, width),)
     else:
         cells = (row.evidence.level, row.evidence.number)
     if row.node in marks.of:
-        verdict, grounds = marks.of[row.node]
-        short = f"{verdict} ({grounds.partition(', ')[0]})"
+        verdict, reason = marks.of[row.node]
+        short = f"{verdict} ({reason.partition(', ')[0]})"
         return (*cells, short if width is None else verdict)
     return (*cells, "confirmed") if row.confirmed else cells
 
@@ -528,7 +528,7 @@ def explain_rows(estimator, rows, competitors=0):
         record, fields = records[node]
         value = row[record.feature].item()
         child_nodes = [branch.node for branch in record.branches]
-        leading = None
+        branch_categories = None
         if record.keeps_unknown:  # a nominal split: other categories stay at the node
             known = categories[record.feature]
             if child == node:
@@ -536,9 +536,12 @@ def explain_rows(estimator, rows, competitors=0):
                 targets = np.full(len(known), node)
                 branches = tree.branches(node)[: len(known)]
                 targets[: len(branches)] = branches
-                leading = [known[code] for code in np.flatnonzero(targets == node)]
+                branch_categories = [
+                    known[code] for code in np.flatnonzero(targets == node)
+                ]
             else:
-                leading = list(record.branches[child_nodes.index(child)].categories)
+                branch = record.branches[child_nodes.index(child)]
+                branch_categories = list(branch.categories)
             value = known[int(value)] if 0 <= value < len(known) else None
         if child == node:
             goes = "stays"
@@ -556,7 +559,7 @@ def explain_rows(estimator, rows, competitors=0):
             "feature": record.feature,
             "name": record.name,
             "threshold": record.threshold,
-            "categories": leading,
+            "categories": branch_categories,
             "value": value,
             "goes": goes,
             **fields,
@@ -627,7 +630,7 @@ def summarize(estimator):
 
 
 def _notes(estimator):
-    # Which of two trees is used at the start of a stream.
+    # Lines about which of two trees is used at the start of a stream.
     notes = getattr(estimator._model, "notes", ())
     return [line for note in notes for line in wrap(note, WIDTH)]
 

@@ -127,7 +127,7 @@ def _classifier(estimator, nodes, values, n_features):
     )
 
 
-class _Stay(NamedTuple):
+class _UnknownLeaf(NamedTuple):
     """Leaf for rows of an unknown category, with the proportions of their node."""
 
     node: int
@@ -138,7 +138,7 @@ class _Targets(NamedTuple):
 
     node: int
     column: int
-    nodes: list  # children and _Stay, in the order of their codes
+    nodes: list  # children and _UnknownLeaf, in the order of their codes
     ends: list  # end of the range of codes of each
 
     def part(self, first, last):
@@ -151,8 +151,8 @@ class _Targets(NamedTuple):
 class _BinaryTree:
     """Binary tree in which nominal splits are thresholds on encoded columns.
 
-    It is written from a stack of targets: nodes of the original tree, `_Stay` leaves,
-    or ranges of both (`_Targets`).
+    It is written from a stack of targets: nodes of the original tree, leaves for
+    unknown categories (`_UnknownLeaf`), or ranges of both (`_Targets`).
     """
 
     def __init__(self, estimator, encoded=None):
@@ -194,7 +194,7 @@ class _BinaryTree:
     def _expand(self, target):
         # Writes the top node of a target; returns its id and the targets of its
         # children.
-        if isinstance(target, _Stay):
+        if isinstance(target, _UnknownLeaf):
             no_rows = np.zeros(len(self.class_weight))
             return self._write(target.node, no_rows, 0), []
         if not isinstance(target, _Targets) and self.table[target].keeps_unknown:
@@ -202,7 +202,7 @@ class _BinaryTree:
         if isinstance(target, _Targets):
             half = len(target.nodes) // 2
             counts, n_rows = None, None
-            if not isinstance(target.nodes[0], _Stay):
+            if not isinstance(target.nodes[0], _UnknownLeaf):
                 counts = self.counts[target.nodes].sum(axis=0)
                 n_rows = self.n_rows[target.nodes].sum()
             new = self._write(
@@ -231,11 +231,12 @@ class _BinaryTree:
         column, ends = self._encode(
             row.feature, [branch.categories for branch in branches]
         )
-        targets = [_Stay(node), *(branch.node for branch in branches)]
+        targets = [_UnknownLeaf(node), *(branch.node for branch in branches)]
         return _Targets(node, column, targets, ends)
 
     def _encode(self, feature, groups):
-        # Returns the column with the codes of the groups, and the end of each group.
+        # Returns the index of the column with the codes of the groups, and the end of
+        # each group in the order of the codes.
         order, ends = [], [0]
         for group in groups:
             order += [category for category in group if category is not MISSING]
