@@ -19,30 +19,34 @@ cdef enum Independence:
 
 cdef class Contingency:
     # One table at a time, without its empty rows and columns. Used by one thread.
-    # reserve() must be called before a table is tested.
+    # reserve() must be called before a table is tested. The outcomes are the rows of the table,
+    # the classes its columns; the observations that it counts are rows of the training data.
     cdef Arena arena
-    cdef intp_t r                       # outcomes that have rows
-    cdef intp_t k                       # classes that have rows
-    cdef float64_t n
-    cdef const float64_t* cells         # [r, k]
-    cdef float64_t* outcome             # [r] sums
-    cdef float64_t* label               # [k] sums
-    cdef float64_t* remaining           # [r] rows of `outcome` left to an enumeration
-    cdef float64_t* rows_of             # [k] `label` in the order of an enumeration
-    cdef float64_t* rows_from           # [k] rows of this label and those after it
-    cdef float64_t* log_fac_from        # [k] their log_fac(label), summed
-    cdef float64_t* memory              # holds the six above, and the cells if the table
-                                        # has empty rows or columns
+    cdef intp_t r                       # number of outcomes that have observations
+    cdef intp_t k                       # number of classes that have observations
+    cdef float64_t n                    # number of observations
+    cdef const float64_t* cells         # [r, k] numbers of observations
+    cdef float64_t* outcome             # [r] row sums
+    cdef float64_t* label               # [k] column sums
+    # The enumeration of all tables with the same sums fills them class by class, with the
+    # outcomes and classes in descending order of their sums.
+    cdef float64_t* remaining           # [r] observations of each outcome not in a cell yet
+    cdef float64_t* class_sums          # [k] column sums in the order of the enumeration
+    cdef float64_t* sum_from            # [k] sum of `class_sums` from this class on
+    cdef float64_t* log_fac_from        # [k] sum of log_fac(class_sums) from this class on
+    cdef float64_t* memory              # of the six arrays above, and of the cells if the
+                                        # table has empty rows or columns
     cdef intp_t capacity                # size of `memory`
     cdef float64_t* n_ways              # [2, MAX_COUNTING / 2 + 1] scratch of
                                         # too_many_tables(), NULL if no test is exact
     cdef float64_t[::1] log_factorial   # of small integers, immutable; for exact tests only
 
     # State of an enumeration.
-    cdef float64_t log_limit            # tables above it are more likely than the observed
+    cdef float64_t log_limit            # log probability above which a table is more likely
+                                        # than the observed one
     cdef float64_t tail                 # probability of the tables counted so far
     cdef float64_t max_tail             # a tail above it need not be exact
-    cdef intp_t budget                  # steps left; the enumeration ends below 0
+    cdef intp_t budget                  # remaining steps; the enumeration ends below 0
 
     cdef int reserve(self, intp_t r, intp_t k) except -1
     cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil

@@ -20,7 +20,7 @@ cdef enum:
     SMALL_N_OUTCOMES = 8
     # The depth of the recursion is the number of cells of a table.
     MAX_CELLS = 4096
-    # Additions that may be spent to find out that there are more than MAX_TABLES tables.
+    # Limit of the additions that count the tables, to detect that there are too many.
     MAX_COUNTING = 400000
     # Terms of a continued fraction; a few dozen are enough.
     MAX_TERMS = 100000
@@ -74,15 +74,15 @@ cdef class Contingency:
         return 0
 
     cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil:
-        # The table has to stay where it is while it is tested.
+        # The table is not copied, and has to exist while it is tested.
         cdef intp_t c, z, column
         cdef float64_t total
         self.outcome = self.memory + r * k
         self.remaining = self.outcome + r
         self.label = self.remaining + r
-        self.rows_of = self.label + k
-        self.rows_from = self.rows_of + k
-        self.log_fac_from = self.rows_from + k
+        self.class_sums = self.label + k
+        self.sum_from = self.class_sums + k
+        self.log_fac_from = self.sum_from + k
         self.n = 0.0
         self.k = 0
         for c in range(k):
@@ -192,13 +192,14 @@ cdef class Contingency:
         if kind == POINT or log_scale + log_observed > max_log_p:
             return fmin(1.0, exp(log_scale + log_observed))
         sort_into(self.remaining, self.outcome, self.r)
-        sort_into(self.rows_of, self.label, self.k)
-        # For many outcomes, merging them into two is too weak a limit: try classes as well.
+        sort_into(self.class_sums, self.label, self.k)
+        # With many outcomes, the limit of too_many_tables() is weak if the outcomes are merged.
+        # It is then computed for merged classes, too.
         if (
             self.r * self.k > MAX_CELLS
-            or self.too_many_tables(self.remaining, self.r, self.rows_of, self.k)
+            or self.too_many_tables(self.remaining, self.r, self.class_sums, self.k)
             or self.r > SMALL_N_OUTCOMES
-            and self.too_many_tables(self.rows_of, self.k, self.remaining, self.r)
+            and self.too_many_tables(self.class_sums, self.k, self.remaining, self.r)
         ):
             return NAN
         self.log_limit = (
@@ -208,12 +209,12 @@ cdef class Contingency:
         self.max_tail = exp(max_log_p) if max_log_p < 0.0 else INFINITY
         self.budget = MAX_PREFIXES * min(self.r, SMALL_N_OUTCOMES)
         for i in range(self.k - 1, -1, -1):
-            self.rows_from[i] = self.rows_of[i]
-            self.log_fac_from[i] = self.log_fac(self.rows_of[i])
+            self.sum_from[i] = self.class_sums[i]
+            self.log_fac_from[i] = self.log_fac(self.class_sums[i])
             if i < self.k - 1:
-                self.rows_from[i] += self.rows_from[i + 1]
+                self.sum_from[i] += self.sum_from[i + 1]
                 self.log_fac_from[i] += self.log_fac_from[i + 1]
-        self.enumerate_column(0, 0, self.rows_of[0], self.n - self.remaining[0], log_scale)
+        self.enumerate_column(0, 0, self.class_sums[0], self.n - self.remaining[0], log_scale)
         if self.budget < 0 and not self.tail > self.max_tail:
             return NAN
         return fmin(1.0, self.tail)
@@ -221,10 +222,13 @@ cdef class Contingency:
     cdef bint too_many_tables(
         self, const float64_t* merged, intp_t n_merged, const float64_t* sums, intp_t n_sums,
     ) noexcept nogil:
-        # Counts the tables that remain if one of the margins is merged into two parts of
-        # about equal size, a lower limit that is exact for a margin of two. n_ways[s] is the
-        # number of ways in which the sums so far put s rows into the first part. More sums
-        # never decrease n_ways[first], so the count ends early and far from overflow.
+        # Whether more than MAX_TABLES tables have the same row and column sums. `merged` are the
+        # sums along one axis, `sums` those along the other. The entries of the merged axis are
+        # combined into two parts of about equal size, and the tables with these two parts are
+        # counted. Their number is at most that of the original tables, and equal to it if the
+        # merged axis has two entries. n_ways[s] is the number of ways in which the first `sums`
+        # put s observations into the first part. Further sums never decrease n_ways[first], so
+        # the count can end early, long before it overflows. True also if it would take too long.
         cdef intp_t c, s, rows, size
         cdef float64_t first = 0.0, largest = 0.0, n_tables = 1.0, window
         cdef float64_t* before
@@ -261,12 +265,16 @@ cdef class Contingency:
     cdef void enumerate_column(
         self, intp_t c, intp_t z, float64_t rows, float64_t n_remaining, float64_t log_p
     ) noexcept nogil:
-        # Distribute the `rows` of class c that are left over the outcomes from z on, then
-        # continue with the next class. The outcomes after z have n_remaining rows left.
-        # log_p includes the cells filled so far; every branch ends in a table. All
-        # completions of a prefix together have the weight rows! / (prod remaining!
-        # prod label!), and each of them at least 1 / prod label!. If the former is at most
-        # the limit, all completions count; if the latter exceeds it, none does.
+        # Distribute the `rows` observations of class c that are not in a cell yet over the
+        # outcomes from z on, then continue with the next class. The outcomes after z have
+        # n_remaining observations that are not in a cell yet. log_p is the log probability of a
+        # table, without the factors 1 / cell! of the cells that are not filled yet.
+        #
+        # At the start of a class, let N be the number of observations that are not in a cell yet.
+        # The product of the missing factors has the sum N! / (prod remaining! prod class_sums!)
+        # over all completions of the table, and is at least 1 / prod class_sums! in each of
+        # them. If the table with the former is at most as likely as the observed one, all
+        # completions count. If the table with the latter is more likely, none counts.
         cdef float64_t count, last
         cdef float64_t capacity = self.remaining[z]
         cdef float64_t together
@@ -275,7 +283,7 @@ cdef class Contingency:
             self.budget -= self.r   # proportional to the work
             if log_p - self.log_fac_from[c] > self.log_limit:
                 return
-            together = log_p - self.log_fac_from[c] + self.log_fac(self.rows_from[c])
+            together = log_p - self.log_fac_from[c] + self.log_fac(self.sum_from[c])
             for i in range(self.r):
                 together -= self.log_fac(self.remaining[i])
             if together <= self.log_limit:
@@ -290,7 +298,7 @@ cdef class Contingency:
             self.remaining[z] = capacity - rows
             log_p -= self.log_fac(rows)
             self.enumerate_column(
-                c + 1, 0, self.rows_of[c + 1], self.capacity_beyond_first(), log_p
+                c + 1, 0, self.class_sums[c + 1], self.capacity_beyond_first(), log_p
             )
             self.remaining[z] = capacity
             return

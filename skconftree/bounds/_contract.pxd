@@ -70,17 +70,16 @@ cdef class Bound(Kernel):
     cdef public Score score
 
     # Within a feature, the scan selects the best split by the score. By default, features
-    # compete by these scores too. If the bound ranks features, they compete by rank() of
-    # their best splits, which it has to define; the smallest rank wins. In rank() and
-    # decide(), NodeStats holds the number of candidate splits of the split's own feature.
-    # (Sets of categories can be more than a float holds: then the logarithm is correct and
-    # the number too small.) n_candidate_features is set in decide() only. Ranks above
-    # `max_rank` need not be exact, only above it.
+    # compete by these scores too. A bound with `ranks_features` has to define rank(); features
+    # then compete by the rank() of their best splits, and the smallest rank wins. When rank()
+    # or decide() is called, NodeStats has the number of candidate splits of the split's own
+    # feature. (There may be more sets of categories than the largest float. Their number is then
+    # too small, but its logarithm is correct.) n_candidate_features is set in decide() only. A
+    # rank above `max_rank` need not be exact, as long as it is above `max_rank`.
     cdef public bint ranks_features
-    # Whether rank() of a split with two outcomes decreases as the criterion's gain
-    # (impurity of the node minus score, a total) grows, all else being equal, and
-    # rank_of_gain() computes it from the gain. Most features are then compared by gain.
-    # Needs rank().
+    # Whether, all else being equal, rank() of a split with two outcomes decreases as the gain of
+    # the criterion (impurity of the node minus score, a total) increases, and rank_of_gain()
+    # computes the rank from the gain. Most features are then compared by gain. Requires rank().
     cdef public bint ranks_by_gain
 
     # Whether may_accept() can return False, which saves the comparison of splits.
@@ -104,9 +103,9 @@ cdef class Bound(Kernel):
 
 
 cdef class IntervalBound(Bound):
-    # Splits iff the sum of the children's costs is below `limit`. Needs cost(),
+    # Splits iff the sum of the children's costs is below `limit`. Requires cost(),
     # node_begin() and `score`, a certified lower bound of the cost (a floor). The scan
-    # discards splits whose floor shows that they cannot win.
+    # discards splits whose floor shows that they cannot be the best.
     cdef public float64_t limit         # set by node_begin
 
     cdef float64_t cost(
@@ -121,21 +120,21 @@ cdef class IntervalBound(Bound):
 
 
 cdef class EvidenceBound(Bound):
-    # Averages over all candidate splits. Needs decide() and `score`, whose block() returns
+    # Averages over all candidate splits. Requires decide() and `score`, whose block() returns
     # minus the logarithm of each split's evidence. The scan computes their weighted
     # log-sum-exp, with uniform weights over features, then over the splits of a feature.
-    cdef public bint chooses            # the evidence also chooses the split
+    cdef public bint chooses            # the best split is selected by its evidence
     cdef public float64_t log_evidence  # of the node, set by the scan before decide()
 
 
 cdef class NodeTest(Bound):
-    # Tests each feature of the node before its splits are compared: the best candidate split,
-    # by `score`, of the feature with the smallest p-value is decided about. The tests see
-    # sums over the rows that have a value of the feature, by class and on the bound's scale;
-    # decide() sees their results. Only `fit` can compute such sums.
-    cdef public float64_t log_pvalue    # of the feature chosen, and
-    cdef public intp_t n_tested         # features that could be tested; set by the scan
-                                        # before decide()
+    # Tests each feature of the node before its splits are compared. decide() then accepts or
+    # rejects the best candidate split, by `score`, of the feature with the smallest p-value. The
+    # tests use sums over the rows that have a value of the feature, by class and on the bound's
+    # scale; decide() uses the results of the tests. Only `fit` can compute such sums.
+    # Set by the scan before decide():
+    cdef public float64_t log_pvalue    # logarithm of the p-value of the selected feature
+    cdef public intp_t n_tested         # number of features that could be tested
 
     # Logarithms of p-values; NaN = the feature cannot be tested. `sums` is [3, n_classes]:
     # the weights of the rows, their values minus a constant, and the squares of these.

@@ -527,9 +527,9 @@ cdef class CredibleFloor(Score):
             self.many_class_block(splits, out)
 
     cdef void binary_block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
-        # The second floor is computed for candidates that could be the split and are not
-        # yet worse than the floor of another one. The smallest floor of a feature is then
-        # close, which suffices to decide whether the feature can have the split.
+        # The second floor is computed for candidates that may pass and whose first floor is not
+        # above both floors of an earlier candidate. The smallest floor of a feature is then
+        # tight, which suffices to decide whether the feature can have the split.
         cdef intp_t i
         cdef bint close_first = self.has_no_table()
         if self.kind != ENTROPY:

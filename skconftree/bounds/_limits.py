@@ -126,10 +126,12 @@ def binomial_upper(
     if not np.all((errors >= 0) & (errors <= n)):
         raise ValueError(f"errors must lie in [0, n]. Got {errors} with n = {n}.")
     limit = np.ones(errors.shape)
-    none = errors == 0
-    limit[none] = -np.expm1(np.log(delta[none]) / n[none])
-    some = ~none & (errors < n)
-    limit[some] -= beta_lower(n[some] - errors[some], errors[some] + 1, delta[some])
+    no_error = errors == 0
+    limit[no_error] = -np.expm1(np.log(delta[no_error]) / n[no_error])
+    mixed = ~no_error & (errors < n)
+    limit[mixed] -= beta_lower(
+        n[mixed] - errors[mixed], errors[mixed] + 1, delta[mixed]
+    )
     return limit[()]
 
 
@@ -445,9 +447,11 @@ def _gap_quantile(a, b, r, delta):
 
 def _gap_by_quadrature(a, b, r, delta):
     gap = np.zeros(delta.shape)
-    some = betainc(b, a, 0.5) > delta
-    if some.any():
-        gap[some] = _positive_gap(a[some], b[some], r[some], delta[some])
+    is_positive = betainc(b, a, 0.5) > delta
+    if is_positive.any():
+        gap[is_positive] = _positive_gap(
+            a[is_positive], b[is_positive], r[is_positive], delta[is_positive]
+        )
     return gap
 
 

@@ -44,9 +44,9 @@ cdef float64_t upper_limit(float64_t p, float64_t n, float64_t z) noexcept nogil
 
 
 cdef intp_t n_absent(const float64_t* counts, intp_t n_classes, bint present) noexcept nogil:
-    # Number of classes that are left out of a node's entropies: with `present`, those
-    # without rows, but two classes remain. The children have no rows of them either, so
-    # they come first in every ascending order.
+    # Number of classes that are left out of a node's entropies. If `present`, these are the
+    # classes without rows, but at least two classes remain. The children have no rows of these
+    # classes either, so they come first in every ascending order.
     cdef intp_t absent = 0, c
     if not present:
         return 0
@@ -134,8 +134,9 @@ cdef class PossibilisticFloor(Score):
     wide and are computed when they are first used.
 
     With more than two classes, a candidate split costs a sort and a sum over the
-    classes. Candidates between two thresholds that are known to be worse than another
-    one, or than no split, share one floor.
+    classes. If the children's floors at two thresholds show that all candidates between
+    them are worse than another candidate, or than no split, one floor is used for all
+    candidates between them.
     """
 
     def __cinit__(self, n_classes, delta, all_tests, present):
@@ -192,7 +193,7 @@ cdef class PossibilisticFloor(Score):
                     )
 
     cdef void correct(self, float64_t n_candidates) noexcept nogil:
-        # z of the node's candidate splits, all of which have been counted.
+        # Set z of the node's candidate splits; all of them have been counted.
         self.n_candidates = -1.0
         self.z2 = corrected_quantile(self.delta, 2.0 * n_candidates) ** 2
 

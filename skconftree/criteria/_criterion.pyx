@@ -446,21 +446,21 @@ cdef class PythonCriterion(Criterion):
         out = np.zeros(len(table))
         present = table.sum(axis=1) > 0.0
         if present.any():
-            found = np.asarray(self.criterion.impurity(table[present]))
-            if found.shape != (present.sum(),) or not np.isfinite(found).all():
+            result = np.asarray(self.criterion.impurity(table[present]))
+            if result.shape != (present.sum(),) or not np.isfinite(result).all():
                 raise ValueError(
                     f"{type(self.criterion).__name__}.impurity must return one finite number "
-                    f"per row of counts. Got {found!r} for counts of shape "
+                    f"per row of counts. Got {result!r} for counts of shape "
                     f"{table[present].shape}."
                 )
-            out[present] = found
+            out[present] = result
         return out
 
     cdef void fill(
         self, const float64_t* counts, intp_t m, bint are_splits, float64_t* out
     ) noexcept nogil:
-        # The totals n * phi of m sets of counts or, of left outcomes, those of the splits;
-        # 0 if an exception is held.
+        # Set `out` to the totals n * phi of m sets of counts. If `are_splits`, the counts are
+        # those of left outcomes, and the totals those of both outcomes. 0 after an exception.
         cdef const float64_t[::1] totals
         memset(out, 0, m * sizeof(float64_t))
         if self.has_failed:

@@ -2,8 +2,8 @@
 # Cesa-Bianchi (2017, doc/bibliography.rst): concave, symmetric, at least the Bayes risk,
 # 1/2 at two balanced classes.
 #
-# A scan, the pass over the candidate splits of a node, minimizes their totals over the rows
-# of children. The criteria compute these (_criterion.pyx).
+# A scan, the pass over the candidate splits of a node, minimizes the sum of the children's
+# impurities, each weighted by its rows. The criteria compute this sum (_criterion.pyx).
 
 from libc.math cimport log2, sqrt
 

@@ -34,21 +34,21 @@ cdef struct NodeStats:
     intp_t n_classes
     const float64_t* counts     # [n_classes] class counts of the rows that are evidence, on
                                 # the bound's scale. In `fit` all rows of the node; in a leaf
-                                # of a tree trained by partial_fit those that came after its
-                                # creation or, if BaseBound.counts_every_row, all it holds
-    float64_t n                 # weight of these rows: the sum of counts, unless the weight
-                                # of every class the node has is 0
+                                # of a tree trained by partial_fit those that arrived after its
+                                # creation or, if BaseBound.counts_every_row, all its rows
+    float64_t n                 # weight of these rows: the sum of counts, unless all classes
+                                # in the node have the class weight 0
     float64_t pool              # weight W of the node: n plus unlabeled rows, or a volume
     float64_t n_fresh           # weight of the rows after the node's creation; n in `fit`
     float64_t n_candidates      # candidate splits compared at this node
     intp_t n_candidate_features     # features that have any, among those examined
     float64_t n_feature_candidates  # candidate splits of one feature, and the
     float64_t log_feature_candidates    # logarithm of this, see Bound.ranks_features
-    float64_t time              # rows the tree has seen; in `fit`, all rows
+    float64_t time              # weight of the rows that the tree has seen; in `fit`, all rows
     intp_t n_features           # of the training data
     intp_t attempt              # 1, 2, ...: number of split attempts at this leaf
     intp_t depth                # 0 at the root
-    bint cuts_only              # splits are thresholds, so fewer than n per feature
+    bint cuts_only              # all candidates are thresholds: fewer than n per feature
     bint integral               # every count of this fit is an integer
 
 
@@ -60,7 +60,7 @@ cdef NodeStats stats_from_counts(
 cdef struct SplitBlock:
     # Candidate binary splits of one feature.
     intp_t size
-    bint nested                 # every left outcome holds the rows of the one before
+    bint nested                 # each left outcome contains the rows of the one before
     const float64_t* left       # [size, n_classes] counts of the left outcome
     const float64_t* n_left     # [size] their sums
     const float64_t* pool_left  # [size] weight W of the left outcome; n_left without a pool
@@ -71,11 +71,11 @@ cdef struct SplitBlock:
 
 
 cdef class Kernel:
-    # A score or a bound. A method that is written in Python may raise, in its own code or in
-    # a signal handler. It is then called again; the exception is held until the caller is at a
-    # boundary: after the node in batch, in a stream after the row.
+    # A score or a bound. A method that is written in Python may raise an exception, in its own
+    # code or in a signal handler. The method is then called again. The exception is held until
+    # the caller can raise it: after the node in `fit`, after the row in a stream.
     cdef object held            # the first exception, or None
-    cdef bint has_failed        # repeatedly, so that the result is not valid
+    cdef bint has_failed        # all calls have failed, so that the result is not valid
 
     cdef void hold(self, error) noexcept
     # Return the held exception, or None, and clear it.
@@ -84,11 +84,11 @@ cdef class Kernel:
 
 
 cdef enum:
-    ATTEMPTS = 3                # calls of such a method, while they fail
+    ATTEMPTS = 3                # largest number of calls of a method that fails
 
 
 cdef class Score(Kernel):
-    # Needs block() and outcomes(); if additive, phi() too.
+    # Requires block() and outcomes(); if additive, phi() too.
     cdef public intp_t n_classes
     cdef public bint additive   # block() can work from sums of phi() instead of class counts
 

@@ -41,9 +41,9 @@ cdef class Detector:
 
 
 cdef class PythonKernel(Detector):
-    cdef object running     # the detector; None if it has to be restored from
-    cdef object saved       # a copy of it, and
-    cdef list errors_since  # the errors of later updates
+    cdef object running     # the detector; None if it has to be restored
+    cdef object saved       # a copy of an earlier state of the detector
+    cdef list errors_since  # the errors with which it was updated since then
     cdef int n_failed       # consecutive failed updates
 
     cdef int _restore(self) except -1

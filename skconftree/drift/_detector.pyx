@@ -1,4 +1,7 @@
-"""Base class of running change detectors: compiled objects with the state of a stream."""
+"""Base class of running change detectors: compiled objects with the state of a stream.
+
+A running detector is also called the kernel of a `BaseDetector`, which has its parameters.
+"""
 
 from skconftree.utils._codec import restore
 
@@ -103,7 +106,7 @@ cdef class Detector:
                 self._raise_held()
                 PyErr_CheckSignals()
                 with nogil:
-                    pass        # give waiting threads a chance
+                    pass        # let other threads run
         self._raise_held()
         return states
 
@@ -169,7 +172,7 @@ cdef class PythonKernel(Detector):
                     return STABLE
 
     cdef int _restore(self) except -1:
-        # To the state after the last row. A failure changes nothing.
+        # Restore the state after the last row. A failure changes nothing.
         detector = deepcopy(self.saved)
         for error in self.errors_since:
             updated(detector, error)

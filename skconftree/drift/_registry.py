@@ -48,7 +48,7 @@ class DetectorAdapter(BaseDetector):
         check_protocol(self.detector, "detector")
 
     def _make_kernel(self):
-        # The kernel holds the state; those of this package are compiled.
+        # The running detector, with its state; detectors of this package are compiled.
         return PythonKernel(fresh(self.detector))
 
     def __repr__(self):
