@@ -41,7 +41,7 @@ from .stream._resize import resized_model
 AUTO_ROWS, AUTO_BYTES = 2500, 2**22  # limits of refit_rows="auto"
 # Number of rows of the first refit, and factor between the numbers of rows of refits.
 FIRST_REFIT, FACTOR = 50, 1.25
-# Largest number of rows of a refit with look-ahead; the last refit always has it.
+# Refits with more rows, except the last one, omit look-ahead.
 MAX_LOOKAHEAD_ROWS = 800
 DECAY = 0.998  # factor per row of the numbers of correct predictions
 SHARED = ("schema", "classes")  # parts of a state that both trees have in common

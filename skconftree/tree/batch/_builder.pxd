@@ -64,9 +64,9 @@ cdef class Builder:
     cdef float64_t middle           # limit between its children's values, see NodeRecord
     cdef int32_t* child_features    # scratch for the features of one child, and
     cdef Segment* segments          # for its segments; NULL if the source has no segments
-    cdef FrontierNode* new_children    # children of the last split, not yet in the frontier
+    cdef FrontierNode* new_children     # children of the last split, not yet in the frontier
     cdef intp_t n_new_children
-    cdef FrontierNode* frontier        # stack, or heap by improvement
+    cdef FrontierNode* frontier         # stack, or heap by improvement
     cdef intp_t n_frontier
     cdef intp_t frontier_capacity
 

@@ -222,7 +222,7 @@ cdef class Subtrees(Helpers):
     cdef bint defers_nodes
     cdef intp_t min_task_values  # smallest number of values of a deferred node
     cdef Arena arena
-    cdef FrontierNode* leaves      # [n_leaves] deferred nodes; the builder owns their arrays
+    cdef FrontierNode* leaves   # [n_leaves] deferred nodes; the builder owns their arrays
     cdef intp_t n_leaves
     cdef intp_t capacity
     cdef Tree top_tree          # the tree above them

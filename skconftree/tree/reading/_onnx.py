@@ -2,9 +2,10 @@
 
 The graph has one TreeEnsembleRegressor, which adds the probabilities of the leaves in
 double precision. Thresholds are doubles, too, so that no rounding changes the path of a
-row. A nominal split becomes one test of equality for each category. The tests of one
-branch lead to the same node, and rows that pass none of them stay: they reach a leaf
-with the probabilities of the split.
+row. A nominal split becomes a chain of nodes, each of which tests whether the value is
+one category. The categories of one branch lead to the same node. A row that passes no
+test of the chain has an unknown category: it reaches a leaf with the probabilities of
+the node that is split.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from ...utils._types import Estimator
 from ._programs import plain
 from ._records import read_votes, split_score
 
-# Opsets and version of the format, which onnxruntime has supported since 1.13.
+# Versions of the sets of operators (opsets) and of the file format that onnxruntime
+# has supported since 1.13.
 OPSETS = {"": 13, "ai.onnx.ml": 3}
 IR_VERSION = 8
 LEQ, EQ = "BRANCH_LEQ", "BRANCH_EQ"
@@ -218,8 +220,8 @@ def _numbers(j, categories):
                 "column to strings before fit."
             )
         numbers[number] = value
-    found = iter(numbers)
-    return [None if value is MISSING else next(found) for value in categories]
+    in_order = iter(numbers)
+    return [None if value is MISSING else next(in_order) for value in categories]
 
 
 def set_output_types(operator: Any) -> None:
@@ -276,8 +278,8 @@ class _Ensemble:
         feature, threshold = tree.feature.tolist(), tree.threshold.tolist()
         left, right = tree.children_left.tolist(), tree.children_right.tolist()
         missing_left, is_nominal = tree.missing_go_to_left.tolist(), tree.is_nominal
-        # mode, number, whether missing values pass, node of rows that pass, node of
-        # other rows, node, column
+        # Each test: mode, number, whether missing values pass, node of rows that pass,
+        # node of other rows, node of the test, column
         tests = []
         leaves = []  # new node, and the node whose probabilities it has
         n_nodes, stack = tree.node_count, [0]
@@ -297,22 +299,22 @@ class _Ensemble:
                 children, n_new = [left[node], right[node]], 0
                 chain = [(LEQ, threshold[node], missing_left[node], left[node])]
                 others = [right[node]]
-            these = [node, *others[:-1]]
+            tested_at = [node, *others[:-1]]
             tests += [
-                (*test, other, this, j)
-                for test, other, this in zip(chain, others, these, strict=True)
+                (*test, other, test_node, j)
+                for test, other, test_node in zip(chain, others, tested_at, strict=True)
             ]
             n_nodes += n_new
             stack += children
-        nodes, of = np.array(leaves).T
+        nodes, original = np.array(leaves).T
         ids = self._write(tests, nodes.tolist(), n_nodes)
-        self.leaves.append((ids, tree.proba[of] * weight))
+        self.leaves.append((ids, tree.proba[original] * weight))
 
     def _write(self, tests, leaves, n_nodes):
-        # Returns the ids of the leaves. The graph requires ids 0, 1, ... of nodes.
+        # Returns the ids of the leaves. In ONNX, the ids of nodes are 0, 1, ...
         columns = zip(*tests, strict=True) if tests else [()] * 7
-        mode, number, missing, passed, other, this, column = map(list, columns)
-        used, zeros = [*this, *leaves], [0] * len(leaves)
+        mode, number, missing, passed, other, test_node, column = map(list, columns)
+        used, zeros = [*test_node, *leaves], [0] * len(leaves)
         new = np.zeros(n_nodes, dtype=np.int64)
         new[used] = np.arange(len(used))
         parts = (

@@ -68,8 +68,9 @@ def split_score(estimator):
 def read_votes(estimator, what):
     """Return the trees whose weighted mean predicts the probabilities, and the weights.
 
-    They are estimators: the trees of a forest, or the tree itself. An error reports
-    `what` cannot be done with trees whose leaves predict by naive Bayes.
+    The trees are estimators: those of a forest, or the tree itself. If leaves predict
+    by naive Bayes, ValueError is raised, whose message says that the tree cannot be
+    `what`, such as "written as rules".
     """
     weigh_votes = getattr(getattr(estimator, "_model", None), "vote_weights", None)
     if weigh_votes is None:
