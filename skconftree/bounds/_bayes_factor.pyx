@@ -104,8 +104,8 @@ class BayesFactorBound(BaseBound):
     Examples
     --------
     >>> from skconftree.bounds import BayesFactorBound
-    >>> answer = BayesFactorBound().evaluate([[9, 2], [3, 8]])
-    >>> answer.split, round(answer.statistic, 3)
+    >>> result = BayesFactorBound().evaluate([[9, 2], [3, 8]])
+    >>> result.split, round(answer.statistic, 3)
     (True, 0.085)
     """
 

@@ -8,6 +8,10 @@ import numpy as np
 from skconftree.criteria._score cimport sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
+# The rows of a table are the outcomes (children) of a split, its columns the classes. The margins
+# are the row and column sums. NodeStats describe the node that is split, ByChance the number of
+# splits expected by chance (_contract.pxd). `delta` is the significance level of a bound.
+
 cdef enum:
     FACTORIALS = 1024       # logarithms of n! are tabulated for smaller n
     # The enumeration of this many tables takes a fraction of a millisecond.
@@ -15,8 +19,8 @@ cdef enum:
     # A prefix is a table whose first columns are filled. Limit of the prefixes that are
     # examined, far more than MAX_TABLES tables need; takes milliseconds.
     MAX_PREFIXES = 400000
-    # The cost of a prefix is proportional to the number of outcomes. Tables with more
-    # outcomes than this are given fewer prefixes.
+    # The cost of a prefix is proportional to the number of outcomes. The limit of prefixes
+    # is lower for tables with more outcomes than this.
     SMALL_N_OUTCOMES = 8
     # The depth of the recursion is the number of cells of a table.
     MAX_CELLS = 4096
@@ -361,8 +365,8 @@ cdef float64_t expect_by_chance(
     Contingency work, const NodeStats* stats, const float64_t* table, intp_t r, ByChance* result,
 ) noexcept nogil:
     # Alpha spending over repeated split attempts at a leaf: attempt j uses the fraction
-    # 2 / (j (j + 1)) of delta. `fit` makes a single attempt. A growing leaf of a single
-    # tree starts at j = 2, so that the fractions of all its attempts sum to 1.
+    # 2 / (j (j + 1)) of delta. `fit` makes a single attempt, j = 1. A leaf of a single tree
+    # that learns a stream starts at j = 2, so that the fractions of all its attempts sum to 1.
     cdef float64_t attempts = 0.5 * stats.attempt * (stats.attempt + 1.0)
     cdef float64_t log_p = g_log_pvalue(work, table, r, stats.n_classes)
     cdef float64_t log_expected = INFINITY

@@ -279,8 +279,8 @@ cdef intp_t FILL_SIZE = 65536           # entries filled at a time
 # The posterior mean is below the upper limit for every delta up to MEAN_IS_FLOOR: over all
 # counts, both priors and K = 2, ..., 100 the smallest P(H >= E[H]) is 0.317. For larger
 # delta, the mean minus LOSS (delta - MEAN_IS_FLOOR) / (rows + 1) is below the limit, for
-# the entropy times the logarithm of the rows. Pure nodes are the worst case, with 0.331 at
-# delta = 1/2.
+# the entropy times the logarithm of the rows. Pure nodes are the worst case: at delta = 1/2
+# they need 0.331 / (rows + 1), and LOSS gives 0.34 / (rows + 1).
 cdef float64_t MEAN_IS_FLOOR = 0.3
 cdef float64_t LOSS = 1.7
 cdef intp_t ROOT_CELLS = 512
@@ -478,9 +478,9 @@ cdef class CredibleFloor(Score):
         return self.phi_of(count)
 
     cdef inline float64_t mean_from_sum(self, float64_t total, float64_t n) noexcept nogil:
-        # Shifted posterior mean from the sum of phi over the classes. For the standard
-        # deviation it is the square root of the mean variance, which is above the mean
-        # deviation and below the limit, because both limits are roots too.
+        # Shifted posterior mean from the sum of phi over the classes. For DEVIATION it is the
+        # square root of the mean of VARIANCE. This is above the mean of DEVIATION, but below
+        # its limit, which is the square root of the limit of VARIANCE.
         cdef float64_t a = n + self.prior_rows
         cdef float64_t mean
         if self.kind != ENTROPY:
@@ -638,7 +638,7 @@ cdef class CredibleFloor(Score):
 
     cdef float64_t close(self, float64_t n1, float64_t n0) noexcept nogil:
         # A closer floor for two classes and weight 1; 0 = unknown. Let mu ~ Beta(b, a),
-        # a >= b, be the probability of the rarer class, sd its deviation and
+        # a >= b, be the probability of the rarer class, sd its standard deviation and
         # t = (1/2 - E[mu]) / sd. The limit is H(1/2 - q sd) with P(|mu - 1/2| <= q sd) =
         # delta. The root q is that of a normal distribution, minus (z^2 - 1) / 6 times the
         # skewness if the other tail is far, up to an error of slack / b; the tests verify

@@ -170,8 +170,8 @@ class CTreeBound(BaseBound):
     candidate splits alike: unrelated features are all selected equally often [1]_.
 
     Use it if the question is which features are related to the class. `GTestBound`, the
-    default, is usually more accurate, because a test of a mean does not see a relation
-    that is not monotone.
+    default, is usually more accurate, because a test of a mean does not detect a
+    relation that is not monotone.
 
     Such trees are grown by ``fit``; ``partial_fit`` is not available.
 

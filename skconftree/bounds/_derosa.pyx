@@ -202,8 +202,8 @@ class DeRosaBound(BaseBound):
     >>> table = [[4000, 1000], [1000, 4000]]
     >>> DeRosaBound().evaluate(table, runner_up=0.4, attributes=10).split
     True
-    >>> answer = DeRosaBound(form="tight").evaluate(table, runner_up=0.4, attributes=10)
-    >>> answer.split, round(answer.radius, 3)
+    >>> result = DeRosaBound(form="tight").evaluate(table, runner_up=0.4, attributes=10)
+    >>> result.split, round(result.radius, 3)
     (False, 0.071)
     """
 

@@ -86,8 +86,8 @@ class McDiarmidBound(BaseBound):
     Examples
     --------
     >>> from skconftree.bounds import McDiarmidBound
-    >>> answer = McDiarmidBound().evaluate([[4000, 1000], [1000, 4000]], runner_up=0.45)
-    >>> answer.split, round(answer.radius, 3)
+    >>> result = McDiarmidBound().evaluate([[4000, 1000], [1000, 4000]], runner_up=0.45)
+    >>> result.split, round(answer.radius, 3)
     (True, 0.098)
     """
 

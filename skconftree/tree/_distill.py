@@ -178,8 +178,8 @@ def _is_missing(codes, nominal):
 
 def _coordinates(codes, nominal):
     # Coordinates of rows: standardized numbers, and an indicator column per category.
-    # Two different categories have distance sqrt(2), as numbers that many deviations
-    # apart.
+    # Two different categories have the distance sqrt(2), as two numbers that differ by
+    # sqrt(2) standard deviations.
     numbers = codes[:, ~nominal].astype(np.float64)
     missing = np.isnan(numbers)
     n_known = np.maximum((~missing).sum(axis=0), 1)

@@ -272,7 +272,7 @@ class TreeModel(Lockable):
         return tree.best_of(find_leaves(tree, rows.X, rows.finite))
 
     def leaf_counts(self, fresh=False):
-        """Weight of the rows of each class in each leaf."""
+        """Weight of each class in each leaf; if `fresh`, since the leaf was created."""
         if not fresh:
             return self.tree.leaf_counts()
         if self.grower is None:
@@ -344,7 +344,7 @@ class TreeModel(Lockable):
         )
 
     def check_class_weight(self, class_weight):
-        """Raise if a class that the tree has rows of gets weight 0."""
+        """Raise ValueError if the weight of a class that has rows in the tree is 0."""
         if class_weight is None:
             return
         excluded = (class_weight == 0.0) & (self.tree.counts[0] > 0.0)
@@ -372,7 +372,7 @@ class TreeModel(Lockable):
 
     @property
     def ends_shrinkage(self):
-        """Whether shrinkage ends with the next row, as it does not follow drift."""
+        """Whether shrinkage ends with the next row: it cannot adapt to drift."""
         return self._detects_drift and self.tree.shrinkage > 0.0
 
     @learns
@@ -409,7 +409,7 @@ class TreeModel(Lockable):
 
     @property
     def pool(self):
-        """Unlabeled rows that weigh the children of splits; an error without any."""
+        """Unlabeled rows by which children are weighted; ValueError if there are none."""
         pool = None if self.grower is None else self.grower.recipe.X_pool
         if pool is None:
             raise ValueError(NO_POOL)
