@@ -409,7 +409,7 @@ class TreeModel(Lockable):
 
     @property
     def pool(self):
-        """Unlabeled rows by which children are weighted; ValueError if there are none."""
+        """Unlabeled rows by which children are weighted; ValueError without any."""
         pool = None if self.grower is None else self.grower.recipe.X_pool
         if pool is None:
             raise ValueError(NO_POOL)

@@ -29,8 +29,8 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, u
 
 
 cdef class _Paths:
-    # What does not depend on the row, with one element per edge. The edges are in preorder;
-    # edge 0 leads to the root.
+    # The paths of a tree: everything that does not depend on the row, with one element per
+    # edge. The edges are in preorder; edge 0 leads to the root.
     cdef intp_t n_edges
     cdef intp_t n_nodes         # of the quadrature
     cdef intp_t max_depth
@@ -44,11 +44,11 @@ cdef class _Paths:
     cdef intp_t[::1] first      # of the path of a leaf, in `path`; -1 at a split
     cdef int32_t[::1] n_columns
     cdef int32_t[::1] path      # last edge of each column, for each leaf
-    # Factors of the product at each node of the quadrature: if the row takes the edge or not,
-    # and took the previous edges on its column.
+    # Factors of the product at each node of the quadrature, if the row takes the edge or not;
+    # it takes the previous edges on the same column.
     cdef float64_t[:, ::1] taken
     cdef float64_t[:, ::1] not_taken
-    # Weights that give the contribution of a column from the product.
+    # The contribution of a column is the sum of the products, multiplied by these weights.
     cdef float64_t[:, ::1] of_taken
     cdef float64_t[::1] of_not_taken
 
@@ -125,12 +125,12 @@ cdef class _Paths:
         self, intp_t leaf, const int32_t[::1] above, int32_t[::1] leaf_of_column
     ) noexcept:
         cdef intp_t edge = leaf
-        cdef intp_t place = self.first[leaf]
+        cdef intp_t position = self.first[leaf]
         while edge > 0:
             if leaf_of_column[self.column[edge]] != leaf:
                 leaf_of_column[self.column[edge]] = <int32_t> leaf
-                self.path[place] = <int32_t> edge
-                place += 1
+                self.path[position] = <int32_t> edge
+                position += 1
             edge = above[edge]
 
     cdef object set_factors(self, intp_t n):
@@ -209,7 +209,8 @@ cdef void _add_row(
     Tree tree, _Paths paths, const float64_t* value, intp_t K, const float32_t* row,
     float64_t vote, float64_t* product, uint8_t* is_taken, int32_t* follows, float64_t* out,
 ) noexcept nogil:
-    # `product` has the products of the factors on the path to the current edge, by depth.
+    # `product` has the products of the factors on the path to the current edge, by depth;
+    # `follows` the child that the row takes at each node of the path.
     cdef intp_t n = paths.n_nodes
     cdef const int32_t* target = &paths.target[0]
     cdef const int32_t* depths = &paths.depth[0]

@@ -19,11 +19,10 @@ def shap_values(estimator: Estimator, X: TableLike) -> tuple[Floats, Floats]:
     """Attribute the predicted probabilities of each row to the columns.
 
     SHAP values are Shapley values: the mean, over all orders of the columns, of the
-    change of the prediction when the value of the column becomes known. The prediction
-    without a column is the one of the tree that, at each split on this column, goes to
-    each branch with the branch's share of the training rows ("path-dependent" in the
-    shap package). The values are exact. A nominal column is one column, without
-    encoding.
+    change of the prediction when the value of the column becomes known. While it is
+    unknown, a split on the column predicts the mean of its branches, weighted by their
+    training rows ("path-dependent" in the shap package). The values are exact. A
+    nominal column is one column, without encoding.
 
     Parameters
     ----------
@@ -83,9 +82,10 @@ def shap_values(estimator: Estimator, X: TableLike) -> tuple[Floats, Floats]:
         )
     trees, votes = read_votes(tree, "explained by SHAP values")
     total = sum(votes)
-    parts = [
-        (one.tree_, one.tree_.weighted_n_node_samples, one.tree_.proba, vote / total)
-        for one, vote in zip(trees, votes, strict=True)
+    nodes = [member.tree_ for member in trees]
+    arguments = [
+        (member, member.weighted_n_node_samples, member.proba, vote / total)
+        for member, vote in zip(nodes, votes, strict=True)
     ]
     rows = tree._rows(X).X
     rows = rows if isinstance(rows, np.ndarray) else rows.tocsr()
@@ -96,7 +96,7 @@ def shap_values(estimator: Estimator, X: TableLike) -> tuple[Floats, Floats]:
         base = np.zeros(len(tree.classes_))
         for block_rows, block in blocks(rows[part]):
             base[:] = 0.0
-            for *arrays, vote in parts:
+            for *arrays, vote in arguments:
                 base += vote * add_shap_values(
                     *arrays, block, vote, values[part][block_rows]
                 )
