@@ -364,17 +364,20 @@ cdef enum:
     MAX_RUNS = 2048
     RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
     CORNERS = 3             # of the box of a run; the fourth is that of the previous run
-    MARGIN = 64             # in tolerances; much more than the errors of scores
-    AMBIGUOUS = 4           # in tolerances; other candidates this close make the walk give up
+    # In units of tolerance_of(weight of the node), see _selection.pxd.
+    MARGIN = 64             # much more than the errors of scores
+    AMBIGUOUS = 4           # if other candidates are this close, the walk gives up
 
 
 # PrunedWalk: a walk over many unsorted rows of a node of two classes. It counts all candidate
 # splits, but emits only those that can be the best one.
 #
-# The score of a criterion is a concave function of the class counts on the left. Between two
-# cuts the counts are in a box, so that no candidate there is better than the best corner of
-# the box. Rows are counted by runs, which are ranges of neighboring ranks. Only the rows of
-# runs with a corner as good as the best cut between two runs are sorted.
+# The score of a criterion is a concave function of the two class counts on the left; the
+# smallest score is the best. Between two cuts, each count lies between its values at the cuts:
+# the counts are in a box. A concave function is smallest at a corner of the box, so that no
+# candidate there is better than the best corner. Rows are counted by runs, which are ranges of
+# neighboring ranks. Only the rows of runs with a corner as good as the best cut between two
+# runs are sorted.
 #
 # The result of a Selection is the same to the last bit: a candidate that is left out is worse
 # than the best one by many times the tolerance of comparisons (_selection.pxd). If other
