@@ -5,8 +5,10 @@ What reads a file in two years starts from this page.
 
 import csv
 import importlib
+import io
 import json
 import re
+import sys
 import warnings
 from pathlib import Path
 
@@ -163,11 +165,26 @@ def fields_of_states(folder):
             for name, value in state.items():
                 fields.setdefault(title, {}).setdefault(name, []).append(value)
     FRAME.assign(target=Y).to_csv(folder / "table.csv", index=False)
-    for command in ("fit", "stream"):
+    texts = ["word" if y else "other" for y in Y]
+    pd.DataFrame({"a": X[:, 0], "t": texts}).to_csv(folder / "pool.csv", index=False)
+    table = [str(folder / "table.csv"), "--target", "target", "--output"]
+    for command, options in {
+        "fit": [*table, str(folder / "fit"), "--baselines", "none", "--folds", "2"],
+        "stream": [*table, str(folder / "stream")],
+        "label": [
+            str(folder / "pool.csv"),
+            "--labels",
+            "u,v",
+            "--text",
+            "t",
+            "--model",
+        ],
+    }.items():
         path = str(folder / command)
-        more = ["--baselines", "none", "--folds", "2"] if command == "fit" else []
-        argv = [command, str(folder / "table.csv"), "--target", "target", *more]
-        assert main([*argv, "--output", path]) == 0
+        options += [path] if command == "label" else []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", io.StringIO("1\n2\n1\n2\nq\n"))
+            assert main([command, *options]) == 0
         with np.load(path) as members:
             members = {name: members[name] for name in members.files}
         head = json.loads(members["head"].tobytes())
