@@ -1,8 +1,8 @@
-"""Size and load time of saved models, beside pickle, ONNX and treelite.
+"""Size and load time of saved models, compared with pickle, ONNX and treelite.
 
-    python benchmarks files [--data FOLDER] [--repeats 5]
+    python benchmarks files [--data FOLDER] [--repeats 3]
 
-A fully grown tree (``bound=None``) and a forest of 100 trees, of 20,000 rows of
+A fully grown tree (``bound=None``) and a forest of 30 trees, of 5,000 rows of
 Agrawal's generator (2 classes) and of letter (26 classes). Each is saved by
 `save_model`, with and without ``compact=True``, as a pickle, as the copy of
 `to_sklearn` by joblib, as ONNX by `export_onnx` and by skl2onnx (of the copy), and a
@@ -32,7 +32,7 @@ from skconftree import (
 )
 from skconftree.tree import export_onnx
 
-N_ROWS, N_TREES = 20_000, 100
+N_ROWS, N_TREES = 5_000, 30
 MODELS = {
     "tree": lambda n_trees: ConfidenceTreeClassifier(None),
     "forest": lambda n_trees: ConfidenceForestClassifier(n_trees, random_state=0),
@@ -107,7 +107,7 @@ def run_treelite(model, X):
 
 def main(argv=None):
     """Write the files, load them and print the table."""
-    parser = command.parser(__doc__, "data", "quick", repeats=5)
+    parser = command.parser(__doc__, "data", "quick", repeats=3)
     options = parser.parse_args(argv)
     options.repeats = 1 if options.quick else options.repeats
     shown = command.tables("files", options, f"medians of {options.repeats} runs")
