@@ -118,16 +118,20 @@ def estimate_rows(n_sessions, shares):
 def main(argv=None):
     """Run the study and show its tables."""
     parser = command.parser(__doc__, "quick")
+    parser.add_argument("--part", choices=("limits", "estimates", "all"), default="all")
     options = parser.parse_args(argv)
-    n_limits, n_sessions = (3, 2) if options.quick else (1_000, 100)
+    n_limits, n_sessions = (3, 2) if options.quick else (500, 60)
     note = f"{n_limits} simulated and {n_sessions} real sessions a row"
     tables = command.tables("error_estimates", options, note)
-    kinds = ["windows", "one window"]
-    header = ["error rate"]
-    for kind in kinds:
-        header += [f"{kind}: wrong", "rows until twice", "last limit"]
-    tables.show("audit-limits", header, list(limit_rows(n_limits)))
-    header = ["pool", "random share", "error rate", "estimate", "inside", "width"]
-    header += ["of all labels", "of the audit"]
-    shares = (0.2,) if options.quick else (0.2, 0.5)
-    tables.show("error-estimates", header, list(estimate_rows(n_sessions, shares)))
+    if options.part != "estimates":
+        kinds = ["windows", "one window"]
+        header = ["error rate"]
+        for kind in kinds:
+            header += [f"{kind}: wrong", "rows until twice", "last limit"]
+        tables.show("audit-limits", header, list(limit_rows(n_limits)))
+    if options.part != "limits":
+        header = ["pool", "random share", "error rate", "estimate", "inside", "width"]
+        header += ["of all labels", "of the audit"]
+        shares = (0.2,) if options.quick else (0.2, 0.5)
+        rows = list(estimate_rows(n_sessions, shares))
+        tables.show("error-estimates", header, rows)
