@@ -39,7 +39,9 @@ class Columns:
 
     def __init__(self, X, model):
         if not hasattr(X, "shape"):
-            X = np.asarray(X)
+            numbers = np.asarray(X)  # next to text, numbers must stay numbers
+            is_text = numbers.dtype.kind not in "biuf"
+            X = np.array(X, dtype=object) if is_text else numbers
         self.X = X.tocsc() if issparse(X) else X
         if len(X.shape) != 2:
             raise ValueError(

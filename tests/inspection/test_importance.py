@@ -309,6 +309,13 @@ def test_frames_give_the_importances_of_arrays():
     assert np.array_equal(found.importances, expected)
 
 
+def test_numbers_in_lists_next_to_text_stay_numbers():
+    rows = [[0.5, "a"], [1.5, "b"], [2.5, "a"]]
+    model = Recorded().fit(rows, [0, 1, 1])
+    feature_importance(model, rows, [0, 1, 1], n_repeats=2)
+    assert all(sorted(table[:, 0]) == [0.5, 1.5, 2.5] for table in model.tables_)
+
+
 def test_sparse_tables_stay_sparse():
     rng = np.random.default_rng(9)
     X = csr_array(rng.integers(0, 2, (50, 4)).astype(float))
