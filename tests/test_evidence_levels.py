@@ -97,3 +97,8 @@ def test_unbiased_importances_of_useless_columns_are_0_on_average():
     # the impurity-based importance of a column with many categories exceeds all others
     many = [row for row in rows if row["column"] == "useless nominal, 1,000 values"]
     assert all(mean_and_error(row["impurity-based"])[0] > 0.5 for row in many)
+
+
+def test_importances_take_little_time():
+    for row in read("importances-time"):
+        assert float(row["importances / predictions"]) <= 1.3, row
