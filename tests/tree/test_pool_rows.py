@@ -9,7 +9,7 @@ from reference.effort import crossed
 from scipy import sparse
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree.bounds import CredibleBound
+from skconftree.bounds import CredibleBound, credible_interval
 
 
 def table(seed, n, missing=False):
@@ -287,3 +287,56 @@ def test_counts_of_leaves():
     fitted = ConfidenceTreeClassifier().fit(X, y)
     assert fitted.leaf_counts(fresh=True).sum() == 0.0
     assert fitted.leaf_counts().sum() == 400.0
+
+
+def columns_of(case, y, rng):
+    """Return a labeled and an unlabeled column with one kind of candidate splits."""
+    n = len(y)
+    if case in ("binary", "multiway"):
+        x = np.where(rng.random(n) < 0.8, 2 * y, rng.integers(0, 6, n))
+        return x.astype(float), rng.integers(0, 6, 200).astype(float)
+    if case == "missing":  # or one value
+        rare = rng.random(n) < np.where(y == 0, 0.9, 0.1)
+        return np.where(rare, np.nan, 1.0), np.where(rng.random(200) < 0.3, np.nan, 1.0)
+    x, pool = rng.normal(size=n) + 2 * y, 3.0 * rng.normal(size=200)
+    if case == "cuts and missing":
+        x[rng.random(n) < 0.3] = np.nan
+        pool[rng.random(200) < 0.5] = np.nan
+    return x, pool
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize(
+    "case", ["cuts", "missing", "cuts and missing", "binary", "multiway"]
+)
+def test_the_best_split_has_the_smallest_limit_of_all_rows(case, K):
+    """The limits of the children, weighted by their labeled and unlabeled rows."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, K, 300)
+        x, pool = (column[:, np.newaxis] for column in columns_of(case, y, rng))
+        nominal = {"nominal_splits": case, "categorical_features": [0]}
+        tree = ConfidenceTreeClassifier(
+            CredibleBound(0.3),
+            criterion="entropy",
+            max_depth=1,
+            **(nominal if case in ("binary", "multiway") else {}),
+        ).fit(x, y, X_pool=pool)
+        reached = np.concatenate([tree.apply(x), tree.apply(pool)])
+        children = tree.tree_.children(0)
+        weight = np.bincount(reached)[children]
+        _, high = credible_interval(
+            tree.tree_.counts[children], 0.3, criterion="entropy"
+        )
+        limit = tree.tree_.evidence["child_limit"][0]
+        assert limit == pytest.approx(np.average(high, weights=weight), rel=1e-9)
+        if case != "binary":
+            continue
+        labeled = np.eye(K)[y].T @ np.eye(6)[x[:, 0].astype(int)]  # by category
+        total = np.bincount(np.r_[x[:, 0], pool[:, 0]].astype(int))
+        for subset in range(1, 32):  # sets without the last category
+            left = (subset >> np.arange(6)) & 1
+            pair = np.stack([labeled @ left, labeled @ (1 - left)])
+            _, high = credible_interval(pair, 0.3, criterion="entropy")
+            weight = total @ left, total @ (1 - left)
+            assert limit <= np.average(high, weights=weight) * (1 + 1e-9)
