@@ -163,6 +163,29 @@ def test_standard_errors_are_those_over_other_rows():
     assert (ratio < 1.35).all()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["log_loss", "zero_one"])
+def test_intervals_cover_and_p_values_keep_their_level(loss):
+    rng = np.random.default_rng(15)
+    covered, useless_small, any_small = [], [], []
+    for _ in range(10):
+        tree = ConfidenceTreeClassifier(None, shrinkage=0.0).fit(*make_rows(rng, 300))
+        large = make_rows(rng, 30_000)
+        truth = feature_importance(tree, *large, loss=loss, n_repeats=2).importances
+        for seed in range(40):
+            new = make_rows(rng, 300)
+            found = feature_importance(tree, *new, loss=loss, random_state=seed)
+            low, high = found.intervals.T
+            covered.append((low <= truth) & (truth <= high))
+            useless_small.append(found.p_values[2:] <= 0.05)
+            any_small.append((found.adjusted_p_values[2:] <= 0.05).any())
+    coverage = np.mean(covered, axis=0)
+    assert (coverage >= 0.92).all(), coverage
+    most = 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / len(covered))
+    assert (np.mean(useless_small, axis=0) <= most).all()
+    assert np.mean(any_small) <= most
+
+
 def test_a_column_that_is_not_used_has_importance_0():
     X, y = make_rows(np.random.default_rng(2), 300)
     tree = ConfidenceTreeClassifier(max_depth=1).fit(X[:150], y[:150])
