@@ -9,7 +9,7 @@ to .05 before adjustment.
 Time: CPU time of `fit` with out-of-bag predictions, with and without importances,
 divided by that without either.
 
-Intervals: classifiers trained on 300 rows, ten times each. Their permutation
+Intervals: trees grown from 300 rows, ten times each. Their permutation
 importances on 30,000 rows are compared with the intervals from few new rows.
 
     python benchmarks importances [--part bias|time|intervals]
@@ -164,7 +164,6 @@ def show_time(tables, repeats):
 CLASSIFIERS = {
     "default tree": ConfidenceTreeClassifier(),
     "CART": ConfidenceTreeClassifier(None, shrinkage=0.0),
-    "forest of 20 CARTs": ConfidenceForestClassifier(20, bound=None, random_state=0),
 }
 USEFUL, USELESS = slice(0, 3), slice(3, 6)
 N_MODELS, N_LARGE = 10, 30_000
