@@ -380,6 +380,7 @@ class _Api:
         self.lock = threading.Lock()
         self.quit = threading.Event()
         self.open = True
+        self._estimate = None, None  # number of lines of the journal, and a sentence
 
     def close(self):
         """Wait for the current request, and reject all later ones."""
@@ -494,10 +495,18 @@ class _Api:
             "done": progress.n_answers,
             "budget": progress.budget,
             "question": None if question is None else self._question(question),
-            "ended": ENDS.get(progress.ended),
+            "ended": progress.ended and self._ended(progress),
             "notes": list(map(visible, session.notes)),
             "answers": list(map(self._listed, self._answers())),
         }
+
+    def _ended(self, progress):
+        # Why the session has ended, and the estimate of the error rate.
+        n_lines, estimate = self._estimate
+        if n_lines != self._n_lines():
+            estimate = str(self.session.estimate_error())
+            self._estimate = self._n_lines(), estimate
+        return f"{ENDS[progress.ended]} {visible(estimate)}"
 
     def _question(self, question):
         values = [

@@ -603,6 +603,34 @@ def test_a_pool_may_have_more_rows(path, as_table):
     assert path.read_bytes() == content
 
 
+def test_a_journal_with_changes_that_is_cut_anywhere_can_be_continued(path):
+    def opened(n, classes, **given):
+        learner = ActiveLearner(GaussianNB(), random_state=0, classes=classes)
+        return LabelingSession(learner, path, X[:n], **given)
+
+    labels = np.where(WORDS == "eggs", "ham", WORDS)
+    with opened(140, ["ham", "spam"]) as one:
+        give(one, 6, labels)
+    changed = 150, ["ham", "spam", "eggs"]
+    with opened(*changed, repeat=0.2, random_share=0.3) as one:
+        give(one, 6)
+        question, labeled = one.question(), one.learner.n_labeled_
+    content = path.read_bytes()
+    ends = np.cumsum([len(line) for line in content.splitlines(keepends=True)])
+    rng = np.random.default_rng(0)
+    for end in sorted({*ends[1:].tolist(), *rng.integers(ends[0], ends[-1], 12)}):
+        path.write_bytes(content[:end])
+        with opened(*changed, repeat=0.2, random_share=0.3) as one:
+            assert (len(one.notes) > 0) == (end not in ends)
+            assert one.labels == changed[1]
+            assert len(one.learner.y_) == 150
+            complete = content[: ends[ends <= end][-1]].count(b'"row"')
+            assert one.progress().n_answers == complete
+            if end == ends[-1]:
+                assert one.question() == question
+                assert one.learner.n_labeled_ == labeled
+
+
 def test_what_is_shown_may_have_more_rows(path):
     texts = [f"text {row}" for row in range(150)]
     tables = [texts, {"text": texts}, pd.DataFrame({"text": texts})]

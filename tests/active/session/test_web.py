@@ -83,6 +83,8 @@ def test_labels_are_in_the_journal_before_the_next_query(session_page, path):
         assert (told["row"], told["label"]) == (row, "abc"[y[row]])
     assert after["question"] is None
     assert "budget" in after["ended"]
+    assert "No row was drawn at random" in after["ended"]
+    assert browser.state()["ended"] == after["ended"]
     assert not page.wait(0)
     assert browser.act("undo")[1]["question"]["row"] == row
     other = after["answers"][5]
