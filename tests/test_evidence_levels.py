@@ -102,3 +102,14 @@ def test_unbiased_importances_of_useless_columns_are_0_on_average():
 def test_importances_take_little_time():
     for row in read("importances-time"):
         assert float(row["importances / predictions"]) <= 1.3, row
+
+
+def test_p_values_of_importances_keep_their_level():
+    rows = read("importances-intervals")
+    assert len(rows) == 8
+    for row in rows:
+        for kind in ("p < .05, useless", "any useless, Holm"):
+            mean, error = mean_and_error(row[kind])
+            assert mean <= 0.05 + 3.0 * max(error, 0.005), (row, kind)
+        for kind in ("covered, useful", "covered, useless"):
+            assert mean_and_error(row[kind])[0] >= 0.92, row
