@@ -120,7 +120,7 @@ def main(argv=None):
     parser = command.parser(__doc__, "quick")
     parser.add_argument("--part", choices=("limits", "estimates", "all"), default="all")
     options = parser.parse_args(argv)
-    n_limits, n_sessions = (3, 2) if options.quick else (500, 60)
+    n_limits, n_sessions = (3, 2) if options.quick else (500, 30)
     note = f"{n_limits} simulated and {n_sessions} real sessions a row"
     tables = command.tables("error_estimates", options, note)
     if options.part != "estimates":
@@ -132,6 +132,5 @@ def main(argv=None):
     if options.part != "limits":
         header = ["pool", "random share", "error rate", "estimate", "inside", "width"]
         header += ["of all labels", "of the audit"]
-        shares = (0.2,) if options.quick else (0.2, 0.5)
-        rows = list(estimate_rows(n_sessions, shares))
+        rows = list(estimate_rows(n_sessions, (0.3,)))
         tables.show("error-estimates", header, rows)
