@@ -218,8 +218,10 @@ class ReportingMixin:
         -----
         *What is estimated* is the error rate over all rows of the pool that were not
         skipped, if each row is predicted by the classifier refitted without its tenth
-        of the labels. Since these classifiers have fewer labels, the estimate is
-        slightly pessimistic.
+        of the labels. The estimate is pessimistic: these classifiers have fewer labels,
+        and the strategy selected the others in response to the labels that they lack.
+        The limits do not include this bias, so that they can miss the error rate more
+        often than their confidence level says; the user guide has measurements.
 
         Labeled rows are predicted by stratified 10-fold cross-validation. A row that
         was drawn at random represents all rows that were unlabeled at that time; a row
