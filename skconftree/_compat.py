@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     _Method = TypeVar("_Method")
 
-    # those of scikit-learn have no types and would hide the types of methods
+    # the decorators of scikit-learn have no types and would hide the types of methods
     def _fit_context(
         *, prefer_skip_nested_validation: bool
     ) -> Callable[[_Method], _Method]: ...
@@ -91,7 +91,7 @@ class StrOptions(_StrOptions):
 
 
 def _validate(parameter_constraints, params, caller_name):
-    # Like scikit-learn, but also checks that integers fit into a float.
+    # Check parameters like scikit-learn, and also that integers fit into a float.
     for name, value in params.items():
         if isinstance(value, Integral) and int(value).bit_length() > MAX_BITS:
             raise InvalidParameterError(
@@ -138,13 +138,15 @@ def validate_parameters(estimator, names=None):
 
 @lru_cache(maxsize=1024)
 def _check_value(kind, name, value, type_of_value):
-    # Once for each value; 1, 1.0 and True are equal.
+    # Cached for each value. The type is an argument, too, because 1, 1.0 and True are
+    # equal.
     _validate(kind._parameter_constraints, {name: value}, kind.__name__)
 
 
 @lru_cache(maxsize=256)
 def _valid_defaults(kind):
-    # Names of the parameters of a class, each with its default if that is valid.
+    # Return the parameters of a class: pairs of a name and a default, which is
+    # _NO_DEFAULT if it is not valid.
     names, result = kind._get_param_names(), []
     if not names:  # without docstrings, object.__init__ has no signature
         return ()

@@ -70,12 +70,12 @@ def _read_rows(options, model, progress):
             f"{options.model} does not name the column that it predicts; save the "
             "model by --output of fit or stream"
         )
-    # `readings` and `dialect` say how columns are parsed: as in the model's table
+    # columns are parsed as those of the table that the model was trained on
     X, labels, notes = read_labeled(
         options,
         options.data,
         model.features,
-        model.readings,
+        model.parsers,
         progress,
         target,
         model.dialect,

@@ -34,16 +34,16 @@ def run_check(options):
         message = f"cannot read {path}: {error.strerror or error}"
         raise UserError(message) from error
     if start == JOURNAL:
-        facts = _of_journal(path)
+        contents = _of_journal(path)
     else:
         _refuse_other_kinds(path, start)
-        facts = _of_model(path)
-    facts = {"file": f"{path}, {counted(size, 'byte')}"} | facts
-    facts |= {"sha256": digest.hexdigest()}
-    width = max(map(len, facts)) + 2
-    for name, fact in facts.items():
+        contents = _of_model(path)
+    contents = {"file": f"{path}, {counted(size, 'byte')}"} | contents
+    contents |= {"sha256": digest.hexdigest()}
+    width = max(map(len, contents)) + 2
+    for name, text in contents.items():
         # names and labels of a file may contain line breaks
-        say(f"{name:{width}}{fact}".replace("\n", "\\n"))
+        say(f"{name:{width}}{text}".replace("\n", "\\n"))
     return 0
 
 
@@ -69,16 +69,18 @@ def _of_model(path):
     if TEXTS in metadata:
         return _of_texts(load_text_model(model, metadata["run"]), metadata)
     names = getattr(model, "feature_names_in_", None)
-    facts = {"contains": type(model).__name__}
+    contents = {"contains": type(model).__name__}
     if _is_compact(model):
-        facts["contains"] += ", for predictions alone (compact=True)"
-    facts["written by"] = _versions(metadata.get("version"))
+        contents["contains"] += ", for predictions alone (compact=True)"
+    contents["written by"] = _versions(metadata.get("version"))
     if hasattr(model, "n_rows_seen_"):
-        facts["rows"] = f"{model.n_rows_seen_:,}"
-    facts["columns"] = _counted_names(model.n_features_in_, names)
+        contents["rows"] = f"{model.n_rows_seen_:,}"
+    contents["columns"] = _counted_names(model.n_features_in_, names)
     if hasattr(model, "classes_"):
-        facts["classes"] = _counted_names(len(model.classes_), model.classes_.tolist())
-    return facts
+        contents["classes"] = _counted_names(
+            len(model.classes_), model.classes_.tolist()
+        )
+    return contents
 
 
 def _of_texts(model, metadata):

@@ -38,7 +38,8 @@ _DATE_PARTS = re.compile(
 )
 _CENTURY = 69  # two-digit years from here on belong to the 20th century
 _MINUS = "\u2212"
-# Negative amounts of accountants: in parentheses, with a currency in or before them.
+# Negative amounts as accountants write them: in parentheses, with an optional currency
+# sign inside or before them.
 _NEGATIVE = re.compile(r"([$€£¥]?)[ \u00a0\u202f]?\((.+)\)", re.ASCII)
 # Integers with dots between groups of three digits, unlike 0.123 and 1234.
 _GROUPED = re.compile(
@@ -121,8 +122,8 @@ def _from_date_parts(order, text):
     return (when - _EPOCH) / _DAY
 
 
-class Reading(NamedTuple):
-    """How texts are parsed to numbers; `parse` raises ValueError for other texts."""
+class ColumnParser(NamedTuple):
+    """Parser of texts to numbers; `parse` raises ValueError for other texts."""
 
     name: str
     parse: Callable[[str], float]
@@ -135,38 +136,38 @@ class Reading(NamedTuple):
             return None
 
 
-_FLOAT = Reading("Python", float)
-POINT = Reading("decimal point", _from_point)
-COMMA = Reading("decimal comma", _from_comma)
-DATE = Reading("days since 1970-01-01", _from_date)
+_FLOAT = ColumnParser("Python", float)
+POINT = ColumnParser("decimal point", _from_point)
+COMMA = ColumnParser("decimal comma", _from_comma)
+DATE = ColumnParser("days since 1970-01-01", _from_date)
 # The user must specify the order if it is ambiguous, as in 03/04/2024.
 DATES = {
-    order: Reading(
+    order: ColumnParser(
         f"days since 1970-01-01, {first} first", partial(_from_date_parts, order)
     )
     for order, first in (("dmy", "day"), ("mdy", "month"))
 }
-DATE_READINGS = (DATE, *DATES.values())
-READINGS = {r.name: r for r in (POINT, COMMA, DATE, *DATES.values())}
+DATE_PARSERS = (DATE, *DATES.values())
+PARSERS = {parser.name: parser for parser in (POINT, COMMA, *DATE_PARSERS)}
 DECIMALS = {".": POINT, ",": COMMA}  # by decimal sign
 
 
-def with_times(X, readings):
+def with_times(X, parsers):
     """Return the indices of the columns of dates that include a time of day."""
     indices = set()
-    for index, reading in enumerate(readings):
-        if reading in DATE_READINGS:
+    for index, parser in enumerate(parsers):
+        if parser in DATE_PARSERS:
             days = X[:, index].astype(np.float32)
             if (np.floor(days) < days).any():  # False for missing values
                 indices.add(index)
     return indices
 
 
-def date_types(readings, timed):
+def date_types(parsers, timed):
     """Return "day", "time" or None for each column; None if no column has dates."""
     kinds = tuple(
-        None if reading not in DATE_READINGS else "time" if index in timed else "day"
-        for index, reading in enumerate(readings)
+        None if parser not in DATE_PARSERS else "time" if index in timed else "day"
+        for index, parser in enumerate(parsers)
     )
     return kinds if any(kinds) else None
 
@@ -183,20 +184,20 @@ def as_date(kind):
     return write
 
 
-def with_decimal(reading, decimal):
-    """Return a reading of numbers with another decimal sign; others do not change."""
-    if decimal is None or reading not in DECIMALS.values():
-        return reading
+def with_decimal(parser, decimal):
+    """Return a parser of numbers with another decimal sign; others do not change."""
+    if decimal is None or parser not in DECIMALS.values():
+        return parser
     return DECIMALS[decimal]
 
 
-def read_numbers(texts, reading):
+def read_numbers(texts, parser):
     """Parse a column. Return the values, NaN if not parsed, and unparseable rows."""
     unparseable = []
     try:
-        if reading is POINT:
+        if parser is POINT:
             values = np.array(texts, dtype=np.float64)
-        elif reading is COMMA and not any("." in text for text in texts):
+        elif parser is COMMA and not any("." in text for text in texts):
             values = np.array([text.replace(",", ".") for text in texts], np.float64)
         else:
             raise ValueError
@@ -205,7 +206,7 @@ def read_numbers(texts, reading):
         for index, text in enumerate(texts):
             if is_missing(text):
                 continue
-            if (value := reading.value(text)) is None:
+            if (value := parser.value(text)) is None:
                 unparseable.append(index)
             else:
                 values[index] = value
@@ -216,11 +217,11 @@ def read_numbers(texts, reading):
 class ColumnType(NamedTuple):
     """Type of a column that was inferred from the first rows of a table."""
 
-    reading: Reading | None  # None if it is nominal
+    parser: ColumnParser | None  # None if it is nominal
     notes: list[str]
     identifies_rows: bool = False
     name_is_value: bool = False  # whether the column name could be a value
-    numbers: Reading | None = None  # reading of --numeric; None without numbers
+    numbers: ColumnParser | None = None  # parser for --numeric; None without numbers
     ambiguous: str | None = None  # a text whose value depends on the decimal sign
 
 
@@ -243,7 +244,7 @@ def infer_columns(columns, names, *, semicolons=False, decimal=None, dates=None)
     if (
         decimal is None
         and not semicolons
-        and COMMA in {column.reading for column in types}
+        and COMMA in {column.parser for column in types}
     ):
         comma_first = "." not in {_decimal_sign(*_known(texts)) for texts in columns}
     return types, decimal or ("," if comma_first else ".")
@@ -251,7 +252,7 @@ def infer_columns(columns, names, *, semicolons=False, decimal=None, dates=None)
 
 def _with_sign_note(column, texts):
     """Add a note to a column whose decimal points could be digit separators."""
-    if column.reading is not POINT or column.ambiguous is None or column.notes:
+    if column.parser is not POINT or column.ambiguous is None or column.notes:
         return column
     if all("." in text for text in texts if not is_missing(text)):
         return column  # with digit groups, numbers below 1000 have no dots
@@ -275,7 +276,7 @@ def infer_column(texts, comma_first=False, dates=None, name=None, decimal=None):
         example = next(text for text in known if text.strip().startswith("0"))
         override = "" if name is None else f"; --numeric {name} reads them as numbers"
         column = column._replace(
-            reading=None,
+            parser=None,
             notes=[
                 f"numbers of equal length, some of which begin with 0, such as "
                 f"{example!r}, are read as codes, that is, as categories{override}"
@@ -283,15 +284,15 @@ def infer_column(texts, comma_first=False, dates=None, name=None, decimal=None):
         )
     elif floats is not None and not column.notes:
         column = column._replace(notes=_id_notes(known, floats, len(texts)))
-    if column.reading is None and len(texts) >= MIN_IDS:
+    if column.parser is None and len(texts) >= MIN_IDS:
         column = column._replace(
             identifies_rows=identifies_rows([text.strip() for text in known])
         )
     if name is None:
         return column
-    if column.reading is None:
+    if column.parser is None:
         return column._replace(name_is_value=name in texts)
-    return column._replace(name_is_value=bool(_readable([name], column.reading)))
+    return column._replace(name_is_value=bool(_readable([name], column.parser)))
 
 
 def _known(texts):
@@ -308,7 +309,7 @@ def _decimal_sign(known, floats):
     if floats is not None:
         dotted = any("." in text for text in known)
         return "." if dotted and not _are_grouped(known, 0.0) else None
-    n_point, n_comma = (_parsed(known, reading)[0] for reading in (POINT, COMMA))
+    n_point, n_comma = (_parsed(known, parser)[0] for parser in (POINT, COMMA))
     if min(n_point, n_comma) > MAX_UNPARSEABLE * len(known):
         return None
     if n_point != n_comma:
@@ -339,9 +340,9 @@ def _infer_numbers(known, floats, comma_first, decimal, dates):
     numbers = DECIMALS[decimal]
     if _can_be(known, floats, numbers):
         return _infer_with(numbers, known, floats, dates)
-    (other,) = (reading for reading in DECIMALS.values() if reading is not numbers)
+    (other,) = (parser for parser in DECIMALS.values() if parser is not numbers)
     column = _infer_with(other, known, floats, dates)
-    if column is None or column.reading is not other:
+    if column is None or column.parser is not other:
         return column
     text = known[min(_readable(known, other) - _readable(known, numbers))]
     note = (
@@ -352,7 +353,7 @@ def _infer_numbers(known, floats, comma_first, decimal, dates):
 
 
 def _infer_with(numbers, known, floats, dates, comma_first=False, override=False):
-    """Infer the type of a column whose numbers are parsed by the reading `numbers`.
+    """Infer the type of a column whose numbers are parsed by the parser `numbers`.
 
     `override` adds the option that changes the result to the note.
     """
@@ -360,42 +361,42 @@ def _infer_with(numbers, known, floats, dates, comma_first=False, override=False
     if floats is not None and (numbers is POINT or not dotted):
         return _infer_plain_numbers(known, numbers, comma_first)
     order = (numbers, DATE) if dates is None else (numbers, DATE, DATES[dates])
-    parsed = [(*_parsed(known, reading), reading) for reading in order]
-    n_unparseable, example, reading = min(parsed, key=lambda result: result[0])
+    parsed = [(*_parsed(known, parser), parser) for parser in order]
+    n_unparseable, example, parser = min(parsed, key=lambda result: result[0])
     if n_unparseable > MAX_UNPARSEABLE * len(known):
         return None
-    if reading in DATE_READINGS:
+    if parser in DATE_PARSERS:
         note = f"dates such as {example!r} are read as days since 1970-01-01"
-        return ColumnType(reading, [note], numbers=reading)
+        return ColumnType(parser, [note], numbers=parser)
     if example is None:
-        return _infer_plain_numbers(known, reading, comma_first)
-    note = f"{example!r} is read as {reading.parse(example):.15g}, and so are others"
-    ambiguous = changed_by_sign(known, reading)
+        return _infer_plain_numbers(known, parser, comma_first)
+    note = f"{example!r} is read as {parser.parse(example):.15g}, and so are others"
+    ambiguous = changed_by_sign(known, parser)
     if ambiguous is not None and override:
-        note += f"; {_override(ambiguous, reading)}"
-    return ColumnType(reading, [note], numbers=reading, ambiguous=ambiguous)
+        note += f"; {_override(ambiguous, parser)}"
+    return ColumnType(parser, [note], numbers=parser, ambiguous=ambiguous)
 
 
-def _infer_plain_numbers(known, reading, comma_first):
+def _infer_plain_numbers(known, parser, comma_first):
     """Return the type of a column of simple numbers; note unexpected points."""
     if not any("." in text for text in known) or not _are_grouped(known):
-        return ColumnType(reading, [], numbers=reading)
-    ambiguous = changed_by_sign(known, reading)
-    notes = [sign_note(ambiguous, reading)] if ambiguous and comma_first else []
-    return ColumnType(reading, notes, numbers=reading, ambiguous=ambiguous)
+        return ColumnType(parser, [], numbers=parser)
+    ambiguous = changed_by_sign(known, parser)
+    notes = [sign_note(ambiguous, parser)] if ambiguous and comma_first else []
+    return ColumnType(parser, notes, numbers=parser, ambiguous=ambiguous)
 
 
-def _can_be(known, floats, reading):
-    if floats is not None and reading is POINT:
+def _can_be(known, floats, parser):
+    if floats is not None and parser is POINT:
         return True
-    return _parsed(known, reading)[0] <= MAX_UNPARSEABLE * len(known)
+    return _parsed(known, parser)[0] <= MAX_UNPARSEABLE * len(known)
 
 
-def _parsed(texts, reading):
+def _parsed(texts, parser):
     """Count unparseable texts; also return a text that `float` parses differently."""
     n_unparseable, example = 0, None
     for text in texts:
-        value = reading.value(text)
+        value = parser.value(text)
         if value is None:
             n_unparseable += 1
         elif example is None and _FLOAT.value(text) != value:
@@ -403,30 +404,30 @@ def _parsed(texts, reading):
     return n_unparseable, example
 
 
-def changed_by_sign(texts, reading):
+def changed_by_sign(texts, parser):
     """Return the first text whose value depends on the decimal sign, or None."""
     for text in texts:
-        if ("." in text or "," in text) and _with_other_sign(text, reading) is not None:
+        if ("." in text or "," in text) and _with_other_sign(text, parser) is not None:
             return text
     return None
 
 
-def sign_note(text, reading, reason=""):
+def sign_note(text, parser, reason=""):
     """Report the value of a text whose value depends on the decimal sign."""
-    value = reading.parse(text)
-    return f"{text!r} is read as {value:.15g}{reason}; {_override(text, reading)}"
+    value = parser.parse(text)
+    return f"{text!r} is read as {value:.15g}{reason}; {_override(text, parser)}"
 
 
-def _override(text, reading):
-    sign, value = _with_other_sign(text, reading)
+def _override(text, parser):
+    sign, value = _with_other_sign(text, parser)
     return f"--decimal {sign} reads {text!r} as {value:.15g}"
 
 
-def _with_other_sign(text, reading):
+def _with_other_sign(text, parser):
     """Return the other decimal sign and the value with it; None if it is the same."""
     for sign, other in DECIMALS.items():
-        value, own = other.value(text), reading.value(text)
-        if other is not reading and None not in (value, own) and value != own:
+        value, own = other.value(text), parser.value(text)
+        if other is not parser and None not in (value, own) and value != own:
             return sign, value
     return None
 
@@ -448,15 +449,15 @@ def _infer_others(known, dates, name):
     orders, example = _date_orders(known)
     if not orders:
         return ColumnType(None, [])
-    if dates is None and len(orders) == 1:
-        reading = DATES[orders[0]]
+    if dates is None and len(orders) == 1:  # the user has not chosen an order
+        parser = DATES[orders[0]]
         first = {"dmy": "day", "mdy": "month"}[orders[0]]
         override = "" if name is None else f"; --nominal {name} makes categories"
         note = (
             f"dates such as {example!r} are read as days since 1970-01-01, the {first} "
             f"first, as no other order fits{override}"
         )
-        return ColumnType(reading, [note], numbers=reading)
+        return ColumnType(parser, [note], numbers=parser)
     note = (
         f"values such as {example!r} look like dates and are read as categories, "
         f"which say nothing about other days; --dates {' or --dates '.join(orders)} "
@@ -467,7 +468,7 @@ def _infer_others(known, dates, name):
 
 def _date_orders(texts):
     """Return the orders of day and month that fit most texts, and an example."""
-    dates = {order: _readable(texts, reading) for order, reading in DATES.items()}
+    dates = {order: _readable(texts, parser) for order, parser in DATES.items()}
     fits = [
         order
         for order, rows in dates.items()
@@ -483,9 +484,9 @@ def _date_orders(texts):
     return fits, texts[min(examples)].strip()
 
 
-def _readable(texts, reading):
+def _readable(texts, parser):
     """Return the indices of the texts that can be parsed."""
-    return {row for row, text in enumerate(texts) if reading.value(text) is not None}
+    return {row for row, text in enumerate(texts) if parser.value(text) is not None}
 
 
 def _id_notes(texts, values, n_rows):
@@ -517,9 +518,7 @@ def identifies_rows(categories):
     return len(counts) > SMALL_N_CATEGORIES and 2 * n_singletons > len(categories)
 
 
-def unparseable_note(
-    name, texts, n_unparseable, reading=None, *, types_are_fixed=False
-):
+def unparseable_note(name, texts, n_unparseable, parser=None, *, types_are_fixed=False):
     """Describe values of a numeric column that are not numbers."""
     examples = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
     values = (
@@ -528,7 +527,7 @@ def unparseable_note(
         else f"{n_unparseable} values are not numbers"
     )
     note = f"column {name!r}: {values} ({examples}), taken as missing"
-    sign = other_decimal(texts, reading)
+    sign = other_decimal(texts, parser)
     if sign is not None:
         note += f"; --decimal {sign} reads {texts[0]!r} as a number"
     return (
@@ -536,10 +535,10 @@ def unparseable_note(
     )
 
 
-def other_decimal(texts, reading):
+def other_decimal(texts, parser):
     """Return the decimal sign that would make these texts numbers, or None."""
     for sign, other in DECIMALS.items():
-        if other is not reading and reading in DECIMALS.values():
+        if other is not parser and parser in DECIMALS.values():
             if len(_readable(texts, other)) == len(texts):
                 return sign
     return None
@@ -552,11 +551,11 @@ MAX_SHOWN_CATEGORIES = 3  # categories that are named
 def column_notes(X, stream):
     """Return notes on constant columns and on columns with many categories."""
     notes = []
-    for index, (name, reading) in enumerate(
-        zip(stream.features, stream.readings, strict=True)
+    for index, (name, parser) in enumerate(
+        zip(stream.features, stream.parsers, strict=True)
     ):
         column = X[:, index]
-        if reading is None:
+        if parser is None:
             n = len(set(column.tolist()))
             if n > MANY_CATEGORIES:
                 notes.append(
@@ -649,7 +648,7 @@ class UnparseableValues:
     def check(self, unparseable, first_row, n_rows, stream):
         """Count unparseable values, up to a row in which a column has too many.
 
-        Returns the number of rows of the piece before that row, and a UserError or
+        Returns the number of rows of the chunk before that row, and a UserError or
         None.
         """
         for row, row_values in groupby(unparseable, key=itemgetter(0)):
@@ -666,7 +665,7 @@ class UnparseableValues:
 
     def _too_many(self, stream, row, index, text):
         name = stream.features[index]
-        sign = other_decimal([text], stream.readings[index])
+        sign = other_decimal([text], stream.parsers[index])
         remedy = f"--nominal {name}" if sign is None else f"--decimal {sign}"
         return UserError(
             f"{stream.path}, row {row}, column {name!r}: {text!r} is not a number, nor "
@@ -684,7 +683,7 @@ class UnparseableValues:
                 stream.features[index],
                 texts,
                 n,
-                stream.readings[index],
+                stream.parsers[index],
                 types_are_fixed=types_are_fixed,
             )
             for index, (n, texts) in sorted(self._counts.items())
@@ -692,9 +691,9 @@ class UnparseableValues:
 
 
 class UnknownCategories:
-    """Counts, piece by piece, the rows of categories that a model has not seen.
+    """Counter, chunk by chunk, of the rows with categories that a model has not seen.
 
-    `categories` has those of each column, None for a numeric column.
+    `categories` has the categories of each column, None for a numeric column.
     """
 
     MAX_COUNTED = 1000  # categories of a column that are counted separately
@@ -707,7 +706,7 @@ class UnknownCategories:
         self._n_rows = 0
 
     def add(self, X):
-        """Count the rows of a piece."""
+        """Count the rows of a chunk."""
         self._n_rows += len(X)
         for j, known in enumerate(self._known):
             if known is None:

@@ -35,7 +35,8 @@ NESTED_ESTIMATORS = {
     "bound": (skconftree.bounds, BOUNDS),
     "pruning": (skconftree.tree, PRUNINGS),
 }
-# Options that are reported as parameters of the tree, or do not affect the result.
+# Options that are not reported separately: they are reported as parameters of the tree,
+# or do not affect the result.
 IRRELEVANT_OPTIONS = set(
     "bound delta criterion set run data verbose in_parts output plot report json "
     "resume checkpoint_every chunk_size append position predictions alarms source "

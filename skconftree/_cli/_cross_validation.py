@@ -28,7 +28,7 @@ class Validated(NamedTuple):
 
     results: dict  # see `compare`
     baseline: tuple  # see `majority`
-    classes: dict  # see `class_figures`
+    classes: dict  # see `class_metrics`
     calibration: list  # see `_report_figures.calibration`
     unfinished: list[str] = []  # models
     remarks: list[str] = []  # on the comparison
@@ -112,7 +112,7 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
     classes = np.unique(table.y)
     cpu_seconds = 0.0
     for name, fit in models.items():
-        figures = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
+        metrics = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
         for fold, (train, test) in enumerate(parts, start=1):
             progress.update(f"fold {fold} of {folds}: {name}")
             begin = time.process_time()
@@ -121,22 +121,22 @@ def compare(table, models, folds, seed, progress, budget=np.inf, on_own_result=N
                 X = encoded_categories(table, train)
             start = time.process_time()
             model = fit(X[train], table.y[train])
-            figures["seconds"].append(time.process_time() - start)
+            metrics["seconds"].append(time.process_time() - start)
             labels = model.predict(X[test])
             proba = _of_classes(model, model.predict_proba(X[test]), classes)
             if name == OUR_MODEL:
                 predicted[test] = labels
                 confidence[test] = proba.max(axis=1)
-            figures["accuracy"].append(float((labels == table.y[test]).mean()))
-            figures["log_loss"].append(_log_loss(table.y[test], proba, classes))
-            figures["leaves"].append(int(tree_of(model).get_n_leaves()))
+            metrics["accuracy"].append(float((labels == table.y[test]).mean()))
+            metrics["log_loss"].append(_log_loss(table.y[test], proba, classes))
+            metrics["leaves"].append(int(tree_of(model).get_n_leaves()))
             if name != OUR_MODEL:
                 cpu_seconds += time.process_time() - begin
                 if cpu_seconds > budget and fold < folds:
                     unfinished.append(name)
                     break
         else:
-            results[name] = figures
+            results[name] = metrics
             if name == OUR_MODEL and on_own_result is not None:
                 on_own_result(results, predicted)
     return results, predicted, confidence, unfinished
@@ -151,7 +151,7 @@ def majority(y):
 
 
 def _of_classes(model, proba, classes):
-    # Adds columns for classes that are absent from a fold.
+    # Adds columns to `proba` for classes that are absent from the training rows.
     if len(model.classes_) == len(classes):
         return proba
     expanded = np.zeros((len(proba), len(classes)))
@@ -173,16 +173,16 @@ def standard_error(values):
 def results_rows(results, baseline):
     """Return the cells of a table of the results of `compare` and `majority`."""
     rows = [("", "accuracy", "SE", "log loss", "leaves", "fit time")]
-    for name, figures in results.items():
-        accuracy = np.array(figures["accuracy"])
+    for name, metrics in results.items():
+        accuracy = np.array(metrics["accuracy"])
         rows.append(
             (
                 name,
                 share(accuracy.mean()),
                 f"{100 * standard_error(accuracy):.1f}",
-                f"{np.mean(figures['log_loss']):.3f}",
-                f"{np.mean(figures['leaves']):.1f}",
-                duration(np.mean(figures["seconds"])),
+                f"{np.mean(metrics['log_loss']):.3f}",
+                f"{np.mean(metrics['leaves']):.1f}",
+                duration(np.mean(metrics["seconds"])),
             )
         )
     largest, loss, _ = baseline
@@ -191,7 +191,7 @@ def results_rows(results, baseline):
     return rows
 
 
-def class_figures(y, predicted):
+def class_metrics(y, predicted):
     """Return recall, precision and confusion matrix (rows are true classes)."""
     classes = np.unique(np.concatenate([y, predicted]))
     table = confusion_matrix(y, predicted, labels=classes)
@@ -207,14 +207,14 @@ def class_figures(y, predicted):
     }
 
 
-def classes_table(figures):
-    """Format `class_figures`; with many classes only those of lowest recall."""
-    names = [shorten(name, MAX_NAME_CHARACTERS) for name in figures["classes"]]
+def classes_table(metrics):
+    """Format `class_metrics`; with many classes only those of lowest recall."""
+    names = [shorten(name, MAX_NAME_CHARACTERS) for name in metrics["classes"]]
     n_classes = len(names)
     order = range(n_classes)
     is_complete = n_classes <= MAX_CLASSES
     if not is_complete:
-        recall = np.nan_to_num(figures["recall"], nan=2.0)
+        recall = np.nan_to_num(metrics["recall"], nan=2.0)
         order = np.argsort(recall, kind="stable")[:MAX_CLASSES].tolist()
     head = ["class", "rows", "recall", "precision"]
     if is_complete:
@@ -223,12 +223,12 @@ def classes_table(figures):
     for index in order:
         row = [
             names[index],
-            f"{figures['rows'][index]:,}",
-            share(figures["recall"][index]),
-            share(figures["precision"][index]),
+            f"{metrics['rows'][index]:,}",
+            share(metrics["recall"][index]),
+            share(metrics["precision"][index]),
         ]
         if is_complete:
-            row += ["|", *(f"{count:,}" for count in figures["confusion"][index])]
+            row += ["|", *(f"{count:,}" for count in metrics["confusion"][index])]
         rows.append(tuple(row))
     text = aligned(rows)
     if max(map(len, text.splitlines())) > 100 and is_complete:

@@ -35,7 +35,7 @@ from ._common import (
 from ._cross_validation import (
     OUR_MODEL,
     Validated,
-    class_figures,
+    class_metrics,
     classes_table,
     compare,
     majority,
@@ -122,7 +122,7 @@ def run_fit(options, progress):
     tree = tree_of(model)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
     if options.output is not None:
-        _save_tree(model, table.feature_names, table.readings, table.dialect, options)
+        _save_tree(model, table.feature_names, table.parsers, table.dialect, options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
     baseline = majority(table.y)  # frequency, log loss, class
@@ -135,7 +135,7 @@ def run_fit(options, progress):
 
     def show_summary(results, predicted):
         # printed before the baselines, which take longer
-        classes = class_figures(table.y, predicted)
+        classes = class_metrics(table.y, predicted)
         progress.clear()
         lines = headline(results, baseline, classes, nodes)
         say("\n".join([*fitted.lines(), "", _wrapped(lines)]))
@@ -143,7 +143,7 @@ def run_fit(options, progress):
     if options.test is not None:
         # the saved model reads other tables with the same decimal sign
         like = table.dialect._replace(decimal=options.decimal)
-        test = _tested(fitted, table.readings, options, progress, like)
+        test = _tested(fitted, table.parsers, options, progress, like)
         fitted = fitted._replace(test=test)
     models = make_models(model, baselines, options.seed)
     with warnings.catch_warnings(action="ignore"):  # shown for the whole table already
@@ -161,7 +161,7 @@ def run_fit(options, progress):
         validated=Validated(
             results,
             baseline,
-            class_figures(table.y, predicted),
+            class_metrics(table.y, predicted),
             calibration(confidence, predicted == table.y),
             unfinished,
             remarks(results, unfinished, options, baselines, table.nominal),
@@ -170,7 +170,7 @@ def run_fit(options, progress):
 
     def all_rows():
         codes = np.unique(table.y, return_inverse=True)[1]
-        return ShownRows(table.X.T, codes, table.readings, table.dates)
+        return ShownRows(table.X.T, codes, table.parsers, table.dates)
 
     _write_files(options, fitted, {**settings, "baselines": baselines}, all_rows)
     if options.json != STANDARD:
@@ -191,7 +191,7 @@ def _write_files(options, fitted, settings, rows):
         write_report(options.report, fitted._replace(test=tested), rows())
     if options.json is None:
         return
-    tree, names, found = fitted.tree, fitted.names, fitted.validated
+    tree, names, validated = fitted.tree, fitted.names, fitted.validated
     report = {
         "version": __version__,
         "data": {
@@ -210,13 +210,13 @@ def _write_files(options, fitted, settings, rows):
     }
     if has_score(fitted.model):
         report["linear_score"] = _score_json(fitted.model, names)
-    if found is not None:
-        frequency, loss, largest = found.baseline
+    if validated is not None:
+        frequency, loss, largest = validated.baseline
         report |= {
-            "cross_validation": found.results,
-            "cross_validation_not_finished": found.unfinished,
+            "cross_validation": validated.results,
+            "cross_validation_not_finished": validated.unfinished,
             "majority": {"share": frequency, "class": largest, "log_loss": loss},
-            "classes": as_json(found.classes),
+            "classes": as_json(validated.classes),
         }
     if fitted.test is not None:
         report["test"] = as_json(fitted.test)
@@ -225,12 +225,12 @@ def _write_files(options, fitted, settings, rows):
 
 def _sections(fitted, options, baselines):
     """Yield the sections of the output."""
-    tree, names, found = fitted.tree, fitted.names, fitted.validated
+    tree, names, validated = fitted.tree, fitted.names, fitted.validated
     yield section("Tree", tree_text(fitted.model, names, options))
-    if found is not None:
-        yield from tables(found, options, baselines)
+    if validated is not None:
+        yield from tables(validated, options, baselines)
         yield section("Feature importance", importance_table(tree, names))
-        yield section("Calibration", calibration_table(found.calibration))
+        yield section("Calibration", calibration_table(validated.calibration))
     if fitted.test is not None:
         text = f"{tested_sentence(fitted.test)}\n\n{classes_table(fitted.test)}"
         yield section(f"Test table {options.test}", text)
@@ -263,13 +263,13 @@ def _grow(tree, table, progress):
 
 def _with_linear(tree, table, options):
     """Return an estimator with a linear score if --linear asks for one."""
-    n_columns, most = options.linear, len(table.feature_names)
+    n_columns, n_features = options.linear, len(table.feature_names)
     if n_columns is None:
         return tree
-    if n_columns not in ("all", "auto") and n_columns > most:
+    if n_columns not in ("all", "auto") and n_columns > n_features:
         raise UserError(
-            f"--linear {n_columns} is more than the number of columns, {most}; use "
-            "--linear all"
+            f"--linear {n_columns} is more than the number of columns, {n_features}; "
+            "use --linear all"
         )
     return PartiallyLinearTreeClassifier(
         tree,
@@ -295,8 +295,8 @@ def _score_json(model, names):
     )
 
 
-def _labeled_rows(path, fitted, readings, options, progress, like=None, used=None):
-    """Yield columns of some labeled rows at a time, their labels, and row indices.
+def _labeled_rows(path, fitted, parsers, options, progress, like=None, used=None):
+    """Yield columns, labels and row indices of labeled rows, chunk by chunk.
 
     `used` are the indices of the columns; None means all, with notes on them.
     """
@@ -307,7 +307,7 @@ def _labeled_rows(path, fitted, readings, options, progress, like=None, used=Non
             options,
             stream,
             [features[j] for j in indices],
-            [readings[j] for j in indices],
+            [parsers[j] for j in indices],
             options.target,
             UnknownCategories(features, tree.categories_) if used is None else None,
         )
@@ -320,15 +320,16 @@ def _labeled_rows(path, fitted, readings, options, progress, like=None, used=Non
         progress.note(*(f"{path}: {note}" for note in columns.notes))
 
 
-def _tested(fitted, readings, options, progress, like=None):
-    """Test the tree on the table of --test, some rows at a time."""
+def _tested(fitted, parsers, options, progress, like=None):
+    """Test the tree on the table of --test, chunk by chunk."""
     classes = fitted.tree.classes_
     index = {label: code for code, label in enumerate(classes.tolist())}
-    bare, true, predicted, losses = with_columns(fitted.model, None), [], [], []
-    pieces = _labeled_rows(options.test, fitted, readings, options, progress, like)
+    # without column names, because the chunks are arrays
+    model, true, predicted, losses = with_columns(fitted.model, None), [], [], []
+    chunks = _labeled_rows(options.test, fitted, parsers, options, progress, like)
     with warnings.catch_warnings(action="ignore"):  # the notes contain the warnings
-        for X, y, _ in pieces:
-            proba = bare.predict_proba(X)
+        for X, y, _ in chunks:
+            proba = model.predict_proba(X)
             codes = np.array([index.get(label, -1) for label in y.tolist()])
             proba_true = proba[np.arange(len(codes)), codes].clip(MIN_PROBA)
             losses.append(np.where(codes < 0, np.nan, -np.log(proba_true)))
@@ -341,11 +342,11 @@ def _tested(fitted, readings, options, progress, like=None):
             "n_rows": len(true),
             "accuracy": float((predicted == true).mean()),
             "log_loss": float(np.concatenate(losses).mean()),
-            **class_figures(true, predicted),
+            **class_metrics(true, predicted),
         }
 
 
-def _save_tree(tree, features, readings, dialect, options):
+def _save_tree(tree, features, parsers, dialect, options):
     """Save a tree, with the metadata to read other tables in the same way."""
     metadata = {
         "kind": FITTED,
@@ -353,7 +354,7 @@ def _save_tree(tree, features, readings, dialect, options):
         "--decimal": options.decimal,
         "delimiter": dialect.delimiter,
         "features": features,
-        "readings": [reading and reading.name for reading in readings],
+        "readings": [parser and parser.name for parser in parsers],
     }
     # A tree that was fitted to an array is saved with column names.
     tree = with_columns(tree, np.array(features, dtype=object))
@@ -401,19 +402,21 @@ def section(heading, text):
     return f"{heading}\n{'-' * len(heading)}\n{text}"
 
 
-def tables(found, options, baselines):
+def tables(validated, options, baselines):
     """Yield the sections of cross-validation and confusion matrix."""
     searched = " (of pruned CART including the search)"
-    searched = searched if baselines == "all" and not found.unfinished else ""
+    searched = searched if baselines == "all" and not validated.unfinished else ""
     text = [
-        aligned(results_rows(found.results, found.baseline)),
+        aligned(results_rows(validated.results, validated.baseline)),
         "",
         f"Means over {options.folds} folds. SE: standard error of the accuracy, in "
         f"points.\nFit time: CPU time{searched}.",
-        _wrapped(found.remarks),
+        _wrapped(validated.remarks),
     ]
     yield section("Cross-validation", "\n".join(text).rstrip())
-    yield section("Confusion matrix", f"{classes_table(found.classes)}\n\n{HELD_OUT}")
+    yield section(
+        "Confusion matrix", f"{classes_table(validated.classes)}\n\n{HELD_OUT}"
+    )
 
 
 def importance_table(tree, names):
@@ -514,23 +517,23 @@ def _run_in_parts(options, progress):
     tree = make_tree(settings)
     notes += _grow_in_parts(tree, options, features, texts, progress)
     progress.note(*notes)
-    readings = [None if nominal else POINT for nominal in _nominal_mask(tree)]
+    parsers = [None if nominal else POINT for nominal in _nominal_mask(tree)]
     names = {"feature_names": features, "class_names": list(map(str, tree.classes_))}
     if options.output is not None:
-        _save_tree(tree, features, readings, Dialect(), options)
+        _save_tree(tree, features, parsers, Dialect(), options)
     if options.plot is not None:
         draw_tree(options.plot, tree, names)
-    n_learned, n_nominal = int(tree.n_rows_seen_), readings.count(None)
+    n_learned, n_nominal = int(tree.n_rows_seen_), parsers.count(None)
     fitted = Fitted(options.data, n_learned, tree, names, n_nominal, notes, model=tree)
     if options.test is not None:
-        test = _tested(fitted, readings, options, progress)
+        test = _tested(fitted, parsers, options, progress)
         fitted = fitted._replace(test=test)
     if options.folds is not None:
-        found = _validated_in_parts(fitted, settings, texts, options, progress)
-        fitted = fitted._replace(validated=found)
+        validated = _validated_in_parts(fitted, settings, texts, options, progress)
+        fitted = fitted._replace(validated=validated)
 
     def drawn_rows():
-        return _drawn_rows(fitted, readings, options, n_rows, progress)
+        return _drawn_rows(fitted, parsers, options, n_rows, progress)
 
     _write_files(options, fitted, {**settings, "baselines": "none"}, drawn_rows)
     progress.clear()
@@ -561,7 +564,7 @@ def _columns_in_parts(options):
             "or dates without --in-parts; store numbers in the file"
             for name, column in zip(stream.features, stream.lookahead(), strict=True)
             if stream.holds_texts(name)
-            and column.reading is not None
+            and column.parser is not None
             and name not in options.nominal
         ]
         # an invalid target is detected before the other columns are read
@@ -639,7 +642,7 @@ def _nominal_mask(tree):
     return [False] * tree.n_features_in_ if nominal is None else nominal.tolist()
 
 
-def _drawn_rows(fitted, readings, options, n_rows, progress):
+def _drawn_rows(fitted, parsers, options, n_rows, progress):
     """Return the columns that the report shows, of all rows or of a random sample."""
     drawn = np.arange(n_rows)
     if n_rows > MAX_DRAWN:
@@ -648,7 +651,7 @@ def _drawn_rows(fitted, readings, options, n_rows, progress):
     splits = splits_by_column(node_table(fitted.tree, **fitted.names))
     columns, parts, labels = list(splits)[:MAX_COLUMNS], [], []
     for X, y, rows in _labeled_rows(
-        options.data, fitted, readings, options, progress, None, columns
+        options.data, fitted, parsers, options, progress, None, columns
     ):
         shown = np.isin(rows, drawn, assume_unique=True)
         parts.append(X[shown])
@@ -656,7 +659,7 @@ def _drawn_rows(fitted, readings, options, n_rows, progress):
     codes = np.searchsorted(fitted.tree.classes_, np.concatenate(labels))
     values = dict(zip(columns, np.concatenate(parts).T, strict=True))
     is_sample = n_rows > MAX_DRAWN
-    return ShownRows(values, codes, readings, None, is_sample)
+    return ShownRows(values, codes, parsers, None, is_sample)
 
 
 def _validated_in_parts(fitted, settings, texts, options, progress):
@@ -681,26 +684,28 @@ def _validated_in_parts(fitted, settings, texts, options, progress):
         for fold, (_, test) in enumerate(folds.split(known, codes[known])):
             fold_of[known[test]] = fold
     trees = []
-    figures = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
+    metrics = {"accuracy": [], "log_loss": [], "leaves": [], "seconds": []}
     for fold in range(options.folds):
         begin = time.process_time()
         trees.append(make_tree(settings))
         step = f"fold {fold + 1} of {options.folds}: "
         rows = (fold_of >= 0) & (fold_of != fold)
         _grow_in_parts(trees[-1], options, features, texts, progress, step, rows)
-        figures["seconds"].append(time.process_time() - begin)
-        figures["leaves"].append(int(trees[-1].get_n_leaves()))
+        metrics["seconds"].append(time.process_time() - begin)
+        metrics["leaves"].append(int(trees[-1].get_n_leaves()))
     predicted, confidence = np.zeros(len(codes), np.int32), np.zeros(len(codes))
     losses, start = np.zeros(len(codes)), 0
-    places = [np.searchsorted(tree.classes_, one.classes_) for one in trees]
+    codes_of_classes = [np.searchsorted(tree.classes_, t.classes_) for t in trees]
     for batch in _batches_in_parts(options.data, features, texts):
-        for fold, (one, place) in enumerate(zip(trees, places, strict=True)):
+        for fold, fold_tree in enumerate(trees):
             rows = np.flatnonzero(fold_of[start : start + len(batch)] == fold)
             if not len(rows):
                 continue
             proba = np.zeros((len(rows), len(index)))
             with warnings.catch_warnings(action="ignore"):
-                proba[:, place] = one.predict_proba(batch.take(rows))
+                proba[:, codes_of_classes[fold]] = fold_tree.predict_proba(
+                    batch.take(rows)
+                )
             predicted[start + rows] = proba.argmax(axis=1)
             confidence[start + rows] = proba.max(axis=1)
             own = proba[np.arange(len(rows)), codes[start + rows]]
@@ -710,14 +715,14 @@ def _validated_in_parts(fitted, settings, texts, options, progress):
     right = predicted == codes
     for fold in range(options.folds):
         rows = fold_of == fold
-        figures["accuracy"].append(float(right[rows].mean()))
-        figures["log_loss"].append(float(losses[rows].mean()))
+        metrics["accuracy"].append(float(right[rows].mean()))
+        metrics["log_loss"].append(float(losses[rows].mean()))
     names = fitted.names["class_names"]
-    classes = class_figures(codes[known], predicted[known])
+    classes = class_metrics(codes[known], predicted[known])
     classes["classes"] = [names[int(code)] for code in classes["classes"]]
     share, loss, largest = majority(codes[known])
     return Validated(
-        {OUR_MODEL: figures},
+        {OUR_MODEL: metrics},
         (share, loss, names[int(largest)]),
         classes,
         calibration(confidence[known], right[known]),
@@ -725,7 +730,7 @@ def _validated_in_parts(fitted, settings, texts, options, progress):
 
 
 def _batches_in_parts(path, columns, texts):
-    """Read some rows at a time, as `large.fit` with `texts` as its `text_columns`."""
+    """Read chunks of rows as `large.fit` does with `texts` as its `text_columns`."""
     for batch in large.iter_batches(path, columns):
         for name in set(texts).intersection(columns):
             column = batch.column(name).cast("string")

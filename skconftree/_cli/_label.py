@@ -68,7 +68,7 @@ TREE_STRATEGIES = {"leaf_risk", "leaf_entropy", "expected_error"}
 
 
 class Pool(NamedTuple):
-    """A table that is to be labeled."""
+    """A table whose rows are to be labeled."""
 
     X: object  # an array, or a sparse matrix if there are texts
     y: np.ndarray  # None for unlabeled rows
@@ -79,7 +79,7 @@ class Pool(NamedTuple):
     columns: list | None  # pairs of `_column_formats`; None if X is sparse
     notes: list[str]
     features: list[str]  # columns of the model, in its order
-    readings: list  # how each of them is parsed
+    parsers: list  # how each of them is parsed
     dialect: object  # of the table
     texts: TextFeatures | None  # that computed X
     text_names: list[str]  # columns of texts
@@ -103,7 +103,7 @@ def read_pool(options):
     notes += excluded_notes(written)
     used = {*options.text, *options.ignore, *options.nominal, *options.numeric}
     others = [name for name in columns if name not in used]
-    found = [name for name in others if types[name].reading is None]
+    found = [name for name in others if types[name].parser is None]
     text_names = list(options.text)
     pictures = [name for name in found if _are_pictures(columns[name])]
     for name in found:
@@ -122,28 +122,28 @@ def read_pool(options):
         and name not in options.ignore
         and name not in pictures
     }
-    tables, readings, feature_names = [], [], []
+    tables, parsers, feature_names = [], [], []
     for name, texts in feature_texts.items():
         column = types[name]
         if name in options.numeric:
             column = as_numeric(column, name, options.nominal)
-        reading, unparseable = column.reading, []
+        parser, unparseable = column.parser, []
         if name in options.nominal:
-            reading = None
+            parser = None
         else:
             notes += [f"column {name!r}: {note}" for note in column.notes]
             is_specified = options.decimal is not None or column.ambiguous
-            if column.reading is COMMA and not is_specified:
+            if column.parser is COMMA and not is_specified:
                 # later numbers may depend on the decimal sign
                 if (text := changed_by_sign(texts, COMMA)) is not None:
                     notes.append(f"column {name!r}: {sign_note(text, COMMA)}")
-        if reading is not None:
-            values, unparseable = read_numbers(texts, reading)
+        if parser is not None:
+            values, unparseable = read_numbers(texts, parser)
             if len(unparseable) > MAX_UNPARSEABLE * sum(
                 not is_missing(text) for text in texts
             ):
-                reading = None
-        if reading is None:
+                parser = None
+        if parser is None:
             values = np.array([None if is_missing(text) else text for text in texts])
             values = values.astype(object)
             if identifies_rows(values.tolist()) and name not in options.nominal:
@@ -154,28 +154,28 @@ def read_pool(options):
                 continue
         elif unparseable:
             shown = list(dict.fromkeys(texts[row].strip() for row in unparseable))
-            notes.append(unparseable_note(name, shown[:4], len(unparseable), reading))
+            notes.append(unparseable_note(name, shown[:4], len(unparseable), parser))
         tables.append(values)
-        readings.append(reading)
+        parsers.append(parser)
         feature_names.append(name)
-    nominal = [j for j, reading in enumerate(readings) if reading is None]
+    nominal = [j for j, parser in enumerate(parsers) if parser is None]
     formats = text_features = None
     if text_names:
-        kinds = [CATEGORIES if reading is None else NUMBERS for reading in readings]
+        kinds = [CATEGORIES if parser is None else NUMBERS for parser in parsers]
         parts = [(WORDS, columns[name]) for name in text_names]
         parts += zip(kinds, tables, strict=True)
         text_features = TextFeatures.fit(parts)
         X = text_features.transform([values for _, values in parts])
         feature_names = [*text_names, *feature_names]
-        readings = [None] * len(text_names) + readings
+        parsers = [None] * len(text_names) + parsers
     elif tables:
-        X = as_matrix(tables, len(y), readings)
-        formats = _column_formats(feature_names, X, readings)
+        X = as_matrix(tables, len(y), parsers)
+        formats = _column_formats(feature_names, X, parsers)
     else:
         raise UserError(f"{options.data} has no features. {' '.join(notes)}")
     return Pool(
         *(X, y, labels, target, columns, nominal, formats, notes),
-        *(feature_names, readings, dialect, text_features, text_names, suggested),
+        *(feature_names, parsers, dialect, text_features, text_names, suggested),
     )
 
 
@@ -221,14 +221,14 @@ def _texts(options):
     with open_stream(options.data, None, options) as stream:
         types = dict(zip(stream.features, stream.lookahead(), strict=True))
         notes = header_notes(stream)
-        stream.readings = [None] * len(stream.features)
-        pieces = list(stream.pieces(CHUNK_ROWS))
+        stream.parsers = [None] * len(stream.features)
+        chunks = list(stream.chunks(CHUNK_ROWS))
         names, dialect = stream.features, stream.dialect
-    if not pieces:
+    if not chunks:
         raise UserError(f"{options.data} has no rows below its header")
-    if pieces[-1].problem is not None:
-        raise pieces[-1].problem
-    X = np.concatenate([piece.X for piece in pieces])
+    if chunks[-1].problem is not None:
+        raise chunks[-1].problem
+    X = np.concatenate([chunk.X for chunk in chunks])
     columns = {
         name: ["" if value is None else str(value) for value in X[:, index].tolist()]
         for index, name in enumerate(names)
@@ -269,13 +269,13 @@ def _labels(texts, options, n_rows):
     return y, [label.item() for label in typed.values()]
 
 
-def _column_formats(names, X, readings):
+def _column_formats(names, X, parsers):
     # Returns pairs of a column name and a function that formats its numbers.
-    with_time = with_times(X, readings)
+    with_time = with_times(X, parsers)
     return [
         (name, "{:.4g}".format if kind is None else as_date(kind))
         for name, kind in zip(
-            names, date_types(readings, with_time) or [None] * len(names), strict=True
+            names, date_types(parsers, with_time) or [None] * len(names), strict=True
         )
     ]
 
@@ -445,12 +445,12 @@ def _save_model(session, pool, options):
         "--decimal": options.decimal,
         "delimiter": pool.dialect.delimiter,
         "features": pool.features,
-        "readings": [reading and reading.name for reading in pool.readings],
+        "readings": [parser and parser.name for parser in pool.parsers],
     }
     if pool.texts is None:
-        X, readings = pool.X, pool.readings
+        X, parsers = pool.X, pool.parsers
         model = with_columns(model, np.array(pool.features, dtype=object))
-        model = with_dates(model, date_types(readings, with_times(X, readings)))
+        model = with_dates(model, date_types(parsers, with_times(X, parsers)))
         save(options.model, model, metadata)
     else:
         metadata[TEXTS] = pool.text_names

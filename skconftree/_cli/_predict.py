@@ -1,7 +1,7 @@
 """``skconftree predict``: predict the rows of a table with a saved model.
 
 Rows are read, predicted and written in chunks, so that no table is held in memory.
-`readings` are the parsers of the columns.
+`model` is a `_table.Model`: a saved model with the names and parsers of its columns.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ def run_predict(options, progress):
                 CopiedColumns(options, model.dialect, as_table)
             )
         columns = ModelColumns(
-            options, stream, model.features, model.readings, unknown=unknown
+            options, stream, model.features, model.parsers, unknown=unknown
         )
         blocks = _blocks(options, model, columns, copied, progress)
         if as_table:
@@ -62,7 +62,7 @@ def _name_of(model):
 
 
 def _blocks(options, model, columns, copied, progress):
-    """Yield the columns to write, by their names, for some rows at a time."""
+    """Yield the columns to write, chunk by chunk: dicts of columns by name."""
     tree = model.tree
     if not isinstance(tree, TextModel):  # the columns are already in its order
         tree = with_columns(tree, None)
@@ -75,7 +75,7 @@ def _blocks(options, model, columns, copied, progress):
         added_name(f"{PREDICTED} {title}", names) if title in names else title
         for title in titles
     ]
-    for X, _ in columns.pieces(progress, "predicted"):
+    for X, _ in columns.chunks(progress, "predicted"):
         with warnings.catch_warnings(action="ignore"):  # the notes contain the warnings
             proba = tree.predict_proba(X)
         labels = classes[proba.argmax(axis=1)]

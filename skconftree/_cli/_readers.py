@@ -3,9 +3,9 @@
 A reader reads a table once, from the first row to the last, and never holds all of it.
 It has the attributes `header` (names of all columns), `features` (all columns except
 the target), `n_rows` (number of rows read so far), `fingerprint` (their checksum), and
-the methods of `CsvStream`. How columns are parsed must be set in `readings` (objects of
-`_columns.Reading`, None for a nominal column) before rows are read; `lookahead` infers
-it from the first rows.
+the methods of `CsvStream`. Before rows are read, `parsers` must be set: a
+`_columns.ColumnParser` for each feature, None for a nominal column. `lookahead` infers
+them from the first rows.
 """
 
 import atexit
@@ -51,14 +51,14 @@ MAX_COLUMN_CATEGORIES = 4096  # maximum of categories per column of a tree
 MAX_NAMES = 30  # listed in an error
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """Consecutive rows; if `problem` is not None, the next row is invalid."""
 
     first: int  # number of the first row; the first of the table is row 1
     X: np.ndarray  # (n_rows, n_features): float32, or objects if a column is nominal
     labels: list[str]
     fingerprints: list[int]  # checksum of the table up to each row, inclusive
-    unparseable: list[tuple[int, int, str]]  # (row of the piece, column, text), by row
+    unparseable: list[tuple[int, int, str]]  # (row of the chunk, column, text), by row
     problem: UserError | None
 
 
@@ -148,7 +148,7 @@ def set_column_types(stream, named, numeric=(), *, is_complete=False):
         types[index] = ColumnType(None, [])
     for index in indices_of(numeric, stream.features, "--numeric"):
         types[index] = as_numeric(types[index], stream.features[index], named)
-    stream.readings = [column.reading for column in types.values()]
+    stream.parsers = [column.parser for column in types.values()]
     for name, column in zip(stream.features, types.values(), strict=True):
         notes += [f"column {name!r}: {note}" for note in column.notes]
         if column.identifies_rows and not is_complete:
@@ -168,17 +168,17 @@ def as_numeric(column, name, nominal):
             f"--numeric {name}: the values of this column are not numbers "
             "(at most 10% are)"
         )
-    return column._replace(reading=column.numbers, notes=[], identifies_rows=False)
+    return column._replace(parser=column.numbers, notes=[], identifies_rows=False)
 
 
-def nominal_indices(readings):
+def nominal_indices(parsers):
     """Return the indices of the nominal columns."""
-    return [index for index, reading in enumerate(readings) if reading is None]
+    return [index for index, parser in enumerate(parsers) if parser is None]
 
 
-def as_matrix(columns, n_rows, readings):
+def as_matrix(columns, n_rows, parsers):
     """Combine columns of numbers, or of texts and None, into a matrix."""
-    kind = object if None in readings else np.float32
+    kind = object if None in parsers else np.float32
     X = np.empty((n_rows, len(columns)), dtype=kind)
     for index, column in enumerate(columns):
         X[:, index] = column[:n_rows]
@@ -188,7 +188,7 @@ def as_matrix(columns, n_rows, readings):
 def check_categories(known, X, first_row, stream):
     """Return the number of rows before too many categories occur, and the error."""
     n_rows, problem = len(X), None
-    for index in nominal_indices(stream.readings):
+    for index in nominal_indices(stream.parsers):
         old = known[index] if known else []
         column = X[:n_rows, index]
         if len(set(old).union(column)) <= MAX_COLUMN_CATEGORIES:
@@ -259,8 +259,8 @@ def encoding_of(name, start):
     return known
 
 
-MAX_ROW_CHARACTERS = 2**24  # of a row, and of the header
-MAX_CHARACTERS = 2**26  # of the rows in memory, without the last
+MAX_ROW_CHARACTERS = 2**24  # length of a row, and of the header
+MAX_CHARACTERS = 2**26  # length of all rows in memory, except the last
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 REMEDIES = {
     ".zip": "unpack it first: unzip {path}",
@@ -398,7 +398,7 @@ class CsvStream:
     def _set_header(self, header, target, delimiter):
         self.header = header
         self.features = check_header(self.path, self.header, target)
-        self.readings = [POINT] * len(self.features)
+        self.parsers = [POINT] * len(self.features)
         self.dialect = Dialect(delimiter, self._decimal or ".", self._encoding)
         self.late_notes = []  # notes on columns that the first rows did not show
         self._ambiguous = set()  # columns read with decimal commas, so far without dots
@@ -470,7 +470,10 @@ class CsvStream:
                 yield row, self._lines_fingerprint, length
 
     def _limited_rows(self, size, *, waits=True):
-        """Yield up to `size` rows; fewer if long or, unless it `waits`, late."""
+        """Yield up to `size` rows, fewer if they are long.
+
+        Unless it `waits`, also fewer if no further row of live input has arrived.
+        """
         left = MAX_CHARACTERS
         for row, fingerprint, length in islice(self._source, size):
             self._n_ahead -= 1
@@ -483,7 +486,7 @@ class CsvStream:
     def lookahead(self):
         """Infer the types of `features` from the first rows (fewer if they are long).
 
-        These are 1,000, unless the user said otherwise.
+        By default, these are 1,000 rows.
         """
         ahead, rest = [], self._source
         try:
@@ -508,7 +511,7 @@ class CsvStream:
             self._ambiguous = {
                 index
                 for index, column in enumerate(types)
-                if column.reading is COMMA and column.ambiguous is None
+                if column.parser is COMMA and column.ambiguous is None
             }
         return types
 
@@ -530,8 +533,8 @@ class CsvStream:
             first_rows.setdefault(row[self._label], self.n_rows)
         return first_rows
 
-    def pieces(self, size):
-        """Read the remaining rows in pieces of `size`; an error comes last."""
+    def chunks(self, size):
+        """Read the remaining rows in chunks of `size`; an error comes last."""
         problem = None
         while problem is None:
             rows, fingerprints = [], []
@@ -550,26 +553,26 @@ class CsvStream:
             n, first = len(X), self.n_rows + 1
             self.n_rows += n
             problem = row_problem or problem
-            yield Piece(first, X, labels[:n], fingerprints[:n], unparseable, problem)
+            yield Chunk(first, X, labels[:n], fingerprints[:n], unparseable, problem)
 
     def _matrix(self, rows):
         """Convert fields to numbers and categories, up to an invalid row."""
         n_rows, problem = len(rows), None
         columns, unparseable = [], []
         texts_of = zip(*rows, strict=True) if rows else [()] * len(self.features)
-        for index, (texts, reading) in enumerate(
-            zip(texts_of, self.readings, strict=True)
+        for index, (texts, parser) in enumerate(
+            zip(texts_of, self.parsers, strict=True)
         ):
-            if reading is None:
+            if parser is None:
                 columns.append(_categories(texts))
                 continue
-            if index in self._ambiguous and reading is COMMA:
+            if index in self._ambiguous and parser is COMMA:
                 text = changed_by_sign(texts, COMMA)
                 if text is not None:
                     self._ambiguous.remove(index)
                     note = f"column {self.features[index]!r}: {sign_note(text, COMMA)}"
                     self.late_notes.append(note)
-            column, unparseable_rows = read_numbers(texts, reading)
+            column, unparseable_rows = read_numbers(texts, parser)
             unparseable += [
                 (row, index, texts[row].strip()) for row in unparseable_rows
             ]
@@ -583,7 +586,7 @@ class CsvStream:
                 )
             columns.append(column)
         unparseable = sorted(value for value in unparseable if value[0] < n_rows)
-        return as_matrix(columns, n_rows, self.readings), unparseable, problem
+        return as_matrix(columns, n_rows, self.parsers), unparseable, problem
 
 
 def _open(source, mode):
@@ -750,7 +753,7 @@ class ParquetStream:
                 self._content(name, kind)
                 for name, kind in zip(self.features, kinds, strict=True)
             ]
-            self.readings = [POINT] * len(self.features)
+            self.parsers = [POINT] * len(self.features)
         except BaseException:
             self._file.close()
             raise
@@ -797,7 +800,7 @@ class ParquetStream:
         if self.target is not None:
             self._label = self.header.index(self.target)
         self._contents = [contents[name] for name in self.features]
-        self.readings = [POINT] * len(self.features)
+        self.parsers = [POINT] * len(self.features)
         self._columns, self.has_fingerprints = self.header, False
 
     def holds_texts(self, name):
@@ -826,17 +829,17 @@ class ParquetStream:
             return ColumnType(DATE, [note], numbers=DATE)
         if content == "numbers":
             column = infer_column(texts)
-            notes = column.notes if column.reading is POINT else []
+            notes = column.notes if column.parser is POINT else []
             return ColumnType(POINT, notes, numbers=POINT)
         column = infer_column(
             texts, dates=self._dates, name=name, decimal=self._decimal
         )
         column = column._replace(name_is_value=False)
         if content == "categories":
-            notes = [] if column.reading else column.notes
-            return column._replace(reading=None, notes=notes, identifies_rows=False)
-        if column.reading is None or not any(texts):
-            return column._replace(reading=None, identifies_rows=False)
+            notes = [] if column.parser else column.notes
+            return column._replace(parser=None, notes=notes, identifies_rows=False)
+        if column.parser is None or not any(texts):
+            return column._replace(parser=None, identifies_rows=False)
         note = f"strings are read as numbers; --nominal {name} makes categories"
         return column._replace(notes=[note, *column.notes])
 
@@ -889,21 +892,21 @@ class ParquetStream:
             if self.has_fingerprints:
                 checksums = [zlib.crc32(label.encode()) for label in labels]
             kinds = zip(
-                self._feature_indices(), self._contents, self.readings, strict=True
+                self._feature_indices(), self._contents, self.parsers, strict=True
             )
-            for feature, (index, content, reading) in enumerate(kinds):
+            for feature, (index, content, parser) in enumerate(kinds):
                 column = batch.column(index)
-                if content in ("texts", "categories") or reading is None:
+                if content in ("texts", "categories") or parser is None:
                     texts = self._texts(batch, index)
                     # generators, because many rows may share a long text
                     marked = ("-" if text is None else f"+{text}" for text in texts)
                     parts = (text.encode() for text in marked)
-                if reading is None:
+                if parser is None:
                     column = np.empty(len(batch), dtype=object)
                     column[:] = texts
                 elif content in ("texts", "categories"):
                     texts = ["" if text is None else text for text in texts]
-                    column, missed = read_numbers(texts, reading)
+                    column, missed = read_numbers(texts, parser)
                     for row in missed:
                         unparseable[row].append((feature, texts[row].strip()))
                 else:
@@ -913,7 +916,7 @@ class ParquetStream:
                 if self.has_fingerprints:
                     checksums = list(map(zlib.crc32, parts, checksums))
                 columns.append(column)
-            X = as_matrix(columns, len(batch), self.readings)
+            X = as_matrix(columns, len(batch), self.parsers)
             yield X, labels, checksums, unparseable
 
     def _next_rows(self, size):
@@ -964,8 +967,8 @@ class ParquetStream:
             self.n_rows += len(batch)
         return first_rows
 
-    def pieces(self, size):
-        """Read the remaining rows in pieces of at most `size`."""
+    def chunks(self, size):
+        """Read the remaining rows in chunks of at most `size`."""
         while True:
             X, labels, fingerprints, unparseable = self._next_rows(size)
             if not labels:
@@ -974,12 +977,12 @@ class ParquetStream:
             n, first = len(X), self.n_rows + 1
             self.n_rows += n
             unparseable = [value for value in unparseable if value[0] < n]
-            yield Piece(first, X, labels[:n], fingerprints[:n], unparseable, problem)
+            yield Chunk(first, X, labels[:n], fingerprints[:n], unparseable, problem)
             if problem is not None:
                 return
 
     def _checked(self, X):
-        numeric = [j for j, reading in enumerate(self.readings) if reading is not None]
+        numeric = [j for j, parser in enumerate(self.parsers) if parser is not None]
         infinite = np.isinf(X[:, numeric].astype(np.float32, copy=False))
         if not infinite.any():
             return X, None
@@ -1057,16 +1060,16 @@ class SelectedStream:
         return getattr(self._stream, name)
 
     @property
-    def readings(self):
-        """Readings of the columns, None for a nominal column."""
-        return [self._stream.readings[index] for index in self._selected]
+    def parsers(self):
+        """Parsers of the columns, None for a nominal column."""
+        return [self._stream.parsers[index] for index in self._selected]
 
-    @readings.setter
-    def readings(self, readings):
-        all_readings = [None] * len(self._stream.features)
-        for index, reading in zip(self._selected, readings, strict=True):
-            all_readings[index] = reading
-        self._stream.readings = all_readings
+    @parsers.setter
+    def parsers(self, parsers):
+        all_parsers = [None] * len(self._stream.features)
+        for index, parser in zip(self._selected, parsers, strict=True):
+            all_parsers[index] = parser
+        self._stream.parsers = all_parsers
 
     def lookahead(self):
         """Infer the types of `features`."""
@@ -1080,50 +1083,50 @@ class SelectedStream:
             return first_rows
         return {text: row for text, row in first_rows.items() if not is_missing(text)}
 
-    def pieces(self, size):
-        """Read the remaining rows in pieces of at most `size`."""
-        for piece in self._stream.pieces(size):
-            yield from self._rows(self._columns(piece))
+    def chunks(self, size):
+        """Read the remaining rows in chunks of at most `size`."""
+        for chunk in self._stream.chunks(size):
+            yield from self._rows(self._columns(chunk))
 
-    def _columns(self, piece):
+    def _columns(self, chunk):
         if len(self._selected) == len(self._stream.features):
-            return piece
+            return chunk
         new_index = {index: new for new, index in enumerate(self._selected)}
-        X = piece.X[:, self._selected]
-        if None not in self.readings:
+        X = chunk.X[:, self._selected]
+        if None not in self.parsers:
             X = X.astype(np.float32)
         unparseable = [
             (row, new_index[index], text)
-            for row, index, text in piece.unparseable
+            for row, index, text in chunk.unparseable
             if index in new_index
         ]
-        return piece._replace(X=X, unparseable=unparseable)
+        return chunk._replace(X=X, unparseable=unparseable)
 
-    def _rows(self, piece):
-        # splits a piece at the rows that are skipped
-        skipped = [-1, len(piece.labels)]
+    def _rows(self, chunk):
+        # splits a chunk at the rows that are skipped
+        skipped = [-1, len(chunk.labels)]
         if self._skip:
             skipped[1:1] = [
-                row for row, label in enumerate(piece.labels) if is_missing(label)
+                row for row, label in enumerate(chunk.labels) if is_missing(label)
             ]
         self.n_ignored += len(skipped) - 2
         starts = [row + 1 for row in skipped]
         for start, stop in zip(starts, skipped[1:], strict=False):
-            last = stop == len(piece.labels)
-            if start == stop and not (last and piece.problem is not None):
+            last = stop == len(chunk.labels)
+            if start == stop and not (last and chunk.problem is not None):
                 continue
             part = slice(start, stop)
-            yield piece._replace(
-                first=piece.first + start,
-                X=piece.X[part],
-                labels=piece.labels[part],
-                fingerprints=piece.fingerprints[part],
+            yield chunk._replace(
+                first=chunk.first + start,
+                X=chunk.X[part],
+                labels=chunk.labels[part],
+                fingerprints=chunk.fingerprints[part],
                 unparseable=[
                     (row - start, index, text)
-                    for row, index, text in piece.unparseable
+                    for row, index, text in chunk.unparseable
                     if start <= row < stop
                 ],
-                problem=piece.problem if last else None,
+                problem=chunk.problem if last else None,
             )
 
 
@@ -1139,7 +1142,8 @@ _spooled = []  # path of the file that standard input was copied to
 
 
 def spool():
-    # Tables may be read twice, but standard input can only be read once.
+    # Copy standard input to a temporary file, and return its path: tables may be read
+    # twice, but standard input can only be read once.
     if _spooled:
         return _spooled[0]
     if sys.stdin is None:

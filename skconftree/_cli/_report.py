@@ -227,7 +227,7 @@ def bullets(items):
 
 
 def _whole_dates(text):
-    # browsers break lines at their hyphens
+    # Keep dates on one line: browsers break lines at hyphens.
     return DATE.sub(r'<span class="date">\g<0></span>', text)
 
 
@@ -277,21 +277,21 @@ def baselines_lines(results):
     """Compare the accuracy with that of each baseline."""
     lines = []
     ours = np.array(results[OUR_MODEL]["accuracy"])
-    for name, figures in results.items():
+    for name, metrics in results.items():
         if name == OUR_MODEL:
             continue
-        differences = 100 * (ours - figures["accuracy"])
+        differences = 100 * (ours - metrics["accuracy"])
         lines.append(
             f"{difference(differences.mean(), name)} (standard error "
             f"{standard_error(differences):.1f}), which has "
-            f"an accuracy of {share(np.mean(figures['accuracy']))} and "
-            f"{np.mean(figures['leaves']):.1f} leaves."
+            f"an accuracy of {share(np.mean(metrics['accuracy']))} and "
+            f"{np.mean(metrics['leaves']):.1f} leaves."
         )
     return lines
 
 
 class Fitted(NamedTuple):
-    """A fitted tree, and what the outputs of ``fit`` report of it."""
+    """A fitted tree, and what the outputs of ``fit`` report about it."""
 
     name: str  # of the table
     n_rows: int
@@ -314,13 +314,13 @@ class ShownRows(NamedTuple):
 
     columns: object  # maps the index of a column to its values
     codes: np.ndarray  # class indices
-    readings: list  # how each column is parsed, see `_columns.Reading`
+    parsers: list  # how each column is parsed, see `_columns.ColumnParser`
     dates: list | None  # see `_columns.date_types`
     is_sample: bool = False
 
 
 def base_name(path):
-    """Return the name of a file or folder without others, which should stay private."""
+    """Return the name of a file or folder without its path, which may be private."""
     return os.path.basename(path.rstrip("/\\")) or path
 
 
@@ -378,8 +378,8 @@ def write_report(path, fitted, rows):
     write_report_page(path, title, fitted.model, names, sections)
 
 
-def _confusion(figures):
-    return figure.confusion(figures) or preformatted(classes_table(figures))
+def _confusion(metrics):
+    return figure.confusion(metrics) or preformatted(classes_table(metrics))
 
 
 def calibration_sentence(groups):
@@ -411,7 +411,7 @@ def _columns(rows, nodes, feature_names, class_names):
 
     def shown(j):
         column = rows.columns[j]
-        if rows.readings[j] is None:
+        if rows.parsers[j] is None:
             texts = np.array(
                 ["missing" if value is None else str(value) for value in column]
             )
@@ -527,13 +527,13 @@ def _drifts(drifts):
 
 
 def _classes(classes):
-    figures = zip(
+    metrics = zip(
         *(classes[key] for key in ("rows", "recall", "precision")), strict=True
     )
     rows = [
         (name, f"{n:,.0f}", share(recall), share(precision))
         for name, (n, recall, precision) in zip(
-            classes["classes"], figures, strict=True
+            classes["classes"], metrics, strict=True
         )
     ]
     order = np.argsort(-np.array(classes["rows"]), kind="stable")[:MAX_CLASSES]

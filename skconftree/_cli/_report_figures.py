@@ -282,7 +282,7 @@ def _above(marks):
 
 
 def _stacks(counts, top, lefts, wide):
-    # Returns the bars of a stacked histogram.
+    # Returns the bars of a histogram in which the classes are stacked.
     max_count = max(counts.sum(axis=1).max(), 1.0)
     parts = []
     for left, column_counts in zip(lefts, counts, strict=True):

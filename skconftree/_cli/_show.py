@@ -8,7 +8,7 @@ from joblib import dump
 from ..inspection import ConfidenceTreeDisplay
 from ..tree import export_html, export_onnx, export_rules, export_text
 from ..utils import load
-from ._columns import DATE_READINGS
+from ._columns import DATE_PARSERS
 from ._files import atomic_write, check_files, write_text
 from ._table import check_is_tree
 from ._text import UserError, printable, standard_output, warn
@@ -55,10 +55,10 @@ def run_show(options):
 
 
 def _warn_of_dates(model, metadata):
-    dates = {reading.name for reading in DATE_READINGS}
+    dates = {parser.name for parser in DATE_PARSERS}
     names = getattr(model, "feature_names_in_", ())
-    for name, reading in zip(names, metadata.get("readings", ()), strict=False):
-        if reading in dates:
+    for name, parser in zip(names, metadata.get("readings", ()), strict=False):
+        if parser in dates:
             warn(printable(f"{name}: pass dates as days since 1970-01-01"))
 
 

@@ -1,6 +1,6 @@
 """Opening the tables of commands: files, folders, patterns, partitions, addresses.
 
-A *piece* is a chunk of rows, and `readings` are the parsers of columns, see `_readers`.
+Readers are described in `_readers`. `parsers` are the parsers of the columns.
 """
 
 import re
@@ -75,7 +75,7 @@ class FilesStream:
             raise UserError(str(error)) from error
         self.header += self._constants
         self.features = check_header(path, self.header, target)
-        self.readings = [POINT] * len(self.features)
+        self.parsers = [POINT] * len(self.features)
         self._target = None if target in self._constants else target
         self._labels = self._constants.get(target)
         self._stream = open_file(files[0], self._target)
@@ -106,7 +106,7 @@ class FilesStream:
         """Read only these features."""
         self._features_used = names
         self.features = [name for name in self.features if name in names]
-        self.readings = [POINT] * len(self.features)
+        self.parsers = [POINT] * len(self.features)
         self._restrict()
 
     def _restrict(self):
@@ -153,8 +153,8 @@ class FilesStream:
         self.n_rows = n_rows
         return True
 
-    def pieces(self, size):
-        """Read the remaining rows in pieces of at most `size`; an error comes last."""
+    def chunks(self, size):
+        """Read the remaining rows in chunks of at most `size`; an error comes last."""
         while True:
             stream = self._stream
             missing = set(self.features) - {*stream.features, *self._constants}
@@ -164,40 +164,41 @@ class FilesStream:
                     f"{listed(sorted(map(repr, missing)))}, unlike {self._files[0]}; "
                     "all files must have the same columns"
                 )
-            reading_of = dict(zip(self.features, self.readings, strict=True))
-            stream.readings = [reading_of.get(name) for name in stream.features]
-            for piece in stream.pieces(size):
-                yield self._with_constants(piece)
-                if piece.problem is not None:
+            parser_of = dict(zip(self.features, self.parsers, strict=True))
+            stream.parsers = [parser_of.get(name) for name in stream.features]
+            for chunk in stream.chunks(size):
+                yield self._with_constants(chunk)
+                if chunk.problem is not None:
                     return
             if not self._open_next():
                 return
 
-    def _with_constants(self, piece):
-        # Return a piece with the columns of the table, numbered through the files.
-        names, n = self._stream.features, len(piece.labels)
-        columns = dict(zip(names, piece.X.T, strict=True))
-        for name, reading in zip(self.features, self.readings, strict=True):
+    def _with_constants(self, chunk):
+        # Return a chunk with the columns of the table; its rows are numbered through
+        # all files.
+        names, n = self._stream.features, len(chunk.labels)
+        columns = dict(zip(names, chunk.X.T, strict=True))
+        for name, parser in zip(self.features, self.parsers, strict=True):
             if name in self._constants:
                 text = self._text(self._constants[name])
                 value = text or None
-                if reading is not None:
-                    value = read_numbers([text], reading)[0][0]
+                if parser is not None:
+                    value = read_numbers([text], parser)[0][0]
                 columns[name] = np.full(n, value)
         index_of = {name: index for index, name in enumerate(self.features)}
-        fingerprints = list(map(self._combined, piece.fingerprints))
+        fingerprints = list(map(self._combined, chunk.fingerprints))
         self.fingerprint = fingerprints[-1] if fingerprints else self.fingerprint
         first, self.n_rows = self.n_rows + 1, self.n_rows + n
-        return piece._replace(
+        return chunk._replace(
             first=first,
-            X=as_matrix([columns[name] for name in self.features], n, self.readings),
-            labels=piece.labels
+            X=as_matrix([columns[name] for name in self.features], n, self.parsers),
+            labels=chunk.labels
             if self._labels is None
             else [self._text(self._labels)] * n,
             fingerprints=fingerprints,
             unparseable=[
                 (row, index_of[names[index]], text)
-                for row, index, text in piece.unparseable
+                for row, index, text in chunk.unparseable
                 if names[index] in index_of
             ],
         )

@@ -1,8 +1,7 @@
 """``skconftree stream``: prequential evaluation of a tree on the rows of a table.
 
-A *piece* is a chunk of rows, `readings` are the parsers of the columns, and the
-*fingerprint* is a checksum of the rows read. A value is *unparseable* if it is a text
-in a numeric column.
+The *fingerprint* of a table is a checksum of the rows that have been read. A value is
+*unparseable* if it is a text in a numeric column.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ from .. import __version__
 from ..evaluation import PrequentialEvaluator
 from ..utils import load, load_metadata, save
 from ._columns import (
-    READINGS,
+    PARSERS,
     UnparseableValues,
     date_types,
     excluded_notes,
@@ -198,7 +197,7 @@ class Run:
         self.notes = header_notes(self.stream) + excluded_notes(self.stream.excluded)
         self.notes += set_column_types(self.stream, options.nominal, options.numeric)
         self.notes += label_notes(self.labels.classes, options.target)
-        nominal = nominal_indices(self.stream.readings)
+        nominal = nominal_indices(self.stream.parsers)
         self.tree = make_tree(self.settings, categorical_features=nominal or None)
         self.evaluator = self._make_evaluator()
 
@@ -251,9 +250,8 @@ class Run:
             self.labels = Labels(metadata["labels"], self.options.target)
             stored = {name: metadata[name] for name in self._identity()}
             columns = list(stored["columns"])
-            readings = [
-                None if name is None else READINGS[name]
-                for name in metadata["readings"]
+            parsers = [
+                None if name is None else PARSERS[name] for name in metadata["readings"]
             ]
             self.unparseable = UnparseableValues(metadata["unparseable"])
             self.timed = set(metadata["times"])
@@ -265,12 +263,12 @@ class Run:
         self._check_columns(columns)
         for name, now in self._identity().items():
             self._check_same(name, stored[name], now)
-        if len(readings) != len(self.stream.features):
+        if len(parsers) != len(self.stream.features):
             raise UserError(
-                f"{path} is corrupt: it has types for {len(readings)} columns, and "
+                f"{path} is corrupt: it has types for {len(parsers)} columns, and "
                 f"{self.options.data} has {len(self.stream.features)}"
             )
-        self.stream.readings = readings
+        self.stream.parsers = parsers
         if self.options.classes is not None:
             requested = Labels(self.options.classes, self.options.target)
             self._check_same(
@@ -321,24 +319,24 @@ class Run:
                 f"stored {stored!r}, now {current!r}"
             )
 
-    def learn(self, piece):
+    def learn(self, chunk):
         """Evaluate and train the tree on rows, up to an invalid one."""
-        y, problem = self.labels.values(piece.labels, piece.first)
+        y, problem = self.labels.values(chunk.labels, chunk.first)
         n, category_problem = check_categories(
             getattr(self.tree, "categories_", None),
-            piece.X[: len(y)],
-            piece.first,
+            chunk.X[: len(y)],
+            chunk.first,
             self.stream,
         )
         n, text_problem = self.unparseable.check(
-            piece.unparseable, piece.first, n, self.stream
+            chunk.unparseable, chunk.first, n, self.stream
         )
         if n:
-            self._update(piece.X[:n], y[:n], self.n_before + piece.first)
-            self.timed |= with_times(piece.X[:n], self.stream.readings)
-            self.fingerprint = piece.fingerprints[n - 1]
-            self.n_read = self.n_before + piece.first + int(n) - 1
-        problem = text_problem or category_problem or problem or piece.problem
+            self._update(chunk.X[:n], y[:n], self.n_before + chunk.first)
+            self.timed |= with_times(chunk.X[:n], self.stream.parsers)
+            self.fingerprint = chunk.fingerprints[n - 1]
+            self.n_read = self.n_before + chunk.first + int(n) - 1
+        problem = text_problem or category_problem or problem or chunk.problem
         if problem is not None:
             raise problem
 
@@ -373,7 +371,7 @@ class Run:
         finally:
             self.evaluator.estimator = self.tree
 
-    def class_figures(self):
+    def class_metrics(self):
         """Return the rows, recall and precision of each class."""
         counts = self._evaluator_state()["_total"]
         with np.errstate(invalid="ignore"):
@@ -388,7 +386,7 @@ class Run:
 
     def tree_with_dates(self):
         """Return the tree with columns of dates marked, for printing."""
-        return with_dates(self.tree, date_types(self.stream.readings, self.timed))
+        return with_dates(self.tree, date_types(self.stream.parsers, self.timed))
 
     def save(self):
         """Save the tree with the state for a resumption, if --output is set."""
@@ -403,7 +401,7 @@ class Run:
             **self._identity(),
             "delimiter": self.stream.dialect.delimiter,
             "labels": self.labels.texts,
-            "readings": [reading and reading.name for reading in self.stream.readings],
+            "readings": [parser and parser.name for parser in self.stream.parsers],
             "unparseable": self.unparseable.as_list(),
             "times": sorted(self.timed),
             "rows": self.n_read,
@@ -423,7 +421,10 @@ MAX_DRIFTS = 10  # that are printed
 
 
 class Stop:
-    """Ends a run after the current rows at the first signal, at once at the second."""
+    """Signal handler: the first signal ends a run after the current rows.
+
+    The second signal ends it immediately.
+    """
 
     def __init__(self):
         self.signal = None
@@ -559,7 +560,7 @@ def _run_stream(options, progress, scratch=None):
             "name": name,
             "about": "; ".join(_about(run, record, name)),
             "record": record,
-            "classes": run.class_figures(),
+            "classes": run.class_metrics(),
             "accuracy_curve": accuracy_curve,
             "drifts": run.drifts if monitors_drift else None,
             "remarks": _remarks(run, record),
@@ -592,10 +593,10 @@ def _learn(run, stop, reporter):
     every = run.options.checkpoint_every
     accuracy_curve = []  # rows, accuracy of the tree and of the previous label
     records_curve = any((run.options.plot, run.options.json, run.options.report))
-    for piece in run.stream.pieces(run.options.chunk_size):
+    for chunk in run.stream.chunks(run.options.chunk_size):
         n_before, known = run.n_rows, set(run.unparseable)
-        run.learn(piece)
-        reporter.progress.note(*_first_unparseable(run, piece, known))
+        run.learn(chunk)
+        reporter.progress.note(*_first_unparseable(run, chunk, known))
         if run.n_rows // every > n_before // every:
             run.save()
             if run.is_saved and run.options.verbose:
@@ -611,7 +612,7 @@ def _learn(run, stop, reporter):
         # a pipe ends by itself, after the rows that have arrived
         if stop.signal is not None and not getattr(run.options, "source", None):
             break
-    # A long stream has more pieces than a figure has points.
+    # A long stream has more chunks than a figure has points.
     step = -(-len(accuracy_curve) // MAX_POINTS) or 1
     return (
         accuracy_curve[step - 1 :: step]
@@ -620,14 +621,14 @@ def _learn(run, stop, reporter):
     )
 
 
-def _first_unparseable(run, piece, known):
+def _first_unparseable(run, chunk, known):
     """Return a note on the first unparseable value of each column."""
     notes = []
-    for row, index, text in piece.unparseable:
+    for row, index, text in chunk.unparseable:
         if index not in known:
             known.add(index)
             notes.append(
-                f"row {piece.first + row}, column {run.stream.features[index]!r}: "
+                f"row {chunk.first + row}, column {run.stream.features[index]!r}: "
                 f"{text!r} is not a number and taken as missing"
             )
     return notes
@@ -656,7 +657,7 @@ def _names(run):
 
 
 def _about(run, record, name):
-    n_nominal = len(nominal_indices(run.stream.readings))
+    n_nominal = len(nominal_indices(run.stream.parsers))
     n_columns, n_classes = len(run.stream.features), len(run.labels.classes)
     return table_lines(name, record.n_rows, n_columns, n_classes, n_nominal)
 
@@ -733,7 +734,7 @@ def _drifts_line(run):
 
 
 def _write_json(run, record, accuracy_curve):
-    figures = dataclasses.asdict(record)
+    metrics = dataclasses.asdict(record)
     report = {
         "version": __version__,
         "data": {
@@ -741,7 +742,7 @@ def _write_json(run, record, accuracy_curve):
             "features": run.stream.features,
             "nominal": [
                 run.stream.features[index]
-                for index in nominal_indices(run.stream.readings)
+                for index in nominal_indices(run.stream.parsers)
             ],
             "notes": [*run.notes, *_later_notes(run, run.stream)],
             "classes": run.labels.classes.tolist(),
@@ -754,7 +755,7 @@ def _write_json(run, record, accuracy_curve):
         "accuracy_curve": [list(map(as_json, point)) for point in accuracy_curve],
         "figures": {
             name: as_json(value)
-            for name, value in figures.items()
+            for name, value in metrics.items()
             if not name.startswith("window_")
         },
     }

@@ -12,10 +12,11 @@ N_BEFORE, N_AFTER = 1000, 200  # rows for the errors before and after a drift
 
 
 class PredictionFile:
-    """File of the predicted class of each row and its probability, as they are made.
+    """File with the predicted class of each row and its probability.
 
-    A resumed run continues it after the rows that the model has learned; rows that were
-    predicted but not learned will be predicted again.
+    Predictions are written as they are made. A resumed run continues the file after the
+    rows that the model has learned; rows that were predicted but not learned will be
+    predicted again.
     """
 
     def __init__(self, path, classes, n_learned):
@@ -69,13 +70,12 @@ class PredictionFile:
 
 
 class Alarms:
-    """Texts about drifts as they are detected, with the error before and after."""
+    """Messages about drifts as they are detected, with the error before and after."""
 
     def __init__(self, tree):
         self._tree = tree
         self._n_drifts = getattr(tree, "n_drifts_", 0)
         self._wrong = np.zeros(0)
-        self._n_rows = None  # that the tree has learned
 
     def add(self, wrong, n_learned):
         """Add the errors (NaN: not predicted) of rows; return texts on new drifts."""

@@ -10,7 +10,7 @@ from ..utils import load
 from ._columns import (
     DECIMALS,
     MAX_UNPARSEABLE,
-    READINGS,
+    PARSERS,
     UnparseableValues,
     column_notes,
     date_types,
@@ -60,13 +60,13 @@ class LabeledTable(NamedTuple):
     class_names: list[str]
     nominal: list[int]  # indices of the nominal columns
     notes: list[str]  # on the columns, for the user
-    readings: list  # how each column is parsed, see `_columns.Reading`
+    parsers: list  # how each column is parsed, see `_columns.ColumnParser`
     dialect: Dialect  # of the file
 
     @property
     def dates(self):
         """Types of the columns of dates, see `date_types`."""
-        return date_types(self.readings, with_times(self.X, self.readings))
+        return date_types(self.parsers, with_times(self.X, self.parsers))
 
 
 def bundled_table():
@@ -81,7 +81,7 @@ def bundled_table():
         sorted(map(str, data.target_names)),
         [],
         [],
-        [READINGS["decimal point"]] * len(names),
+        [PARSERS["decimal point"]] * len(names),
         Dialect(),
     )
 
@@ -96,10 +96,10 @@ def read_table(options, progress):
             notes += set_column_types(
                 stream, nominal_names, options.numeric, is_complete=True
             )
-            pieces, unparseable = _pieces(stream, progress)
-        if not pieces:
+            chunks, unparseable = _read_chunks(stream, progress)
+        if not chunks:
             raise UserError(f"{stream.path} has no rows below its header")
-        X = np.concatenate([piece.X for piece in pieces])
+        X = np.concatenate([chunk.X for chunk in chunks])
         late_nominal = [
             index
             for index in unparseable
@@ -115,10 +115,10 @@ def read_table(options, progress):
                     f"--numeric {name}: more than 10% of the values of this column are "
                     "not numbers"
                 )
-    problem = pieces[-1].problem
+    problem = chunks[-1].problem
     if problem is not None:
         raise problem
-    labels = [label for piece in pieces for label in piece.labels]
+    labels = [label for chunk in chunks for label in chunk.labels]
     known, more = _known_labels(labels, target, options.skip_missing)
     notes += [*stream.late_notes, *unparseable.notes(stream), *more]
     if len(known) < len(labels):
@@ -130,7 +130,7 @@ def read_table(options, progress):
     notes += more
     if len(retained) < X.shape[1]:
         stream.select(retained)
-        X = as_matrix(list(X[:, retained].T), len(X), stream.readings)
+        X = as_matrix(list(X[:, retained].T), len(X), stream.parsers)
     notes += column_notes(X, stream)
     notes += label_notes(y, target)
     notes += redundancy_notes(X, y, stream.features, target)
@@ -138,7 +138,7 @@ def read_table(options, progress):
     if problem is not None:
         raise problem
     classes = [str(label) for label in np.unique(y)]
-    nominal = nominal_indices(stream.readings)
+    nominal = nominal_indices(stream.parsers)
     return LabeledTable(
         str(stream.path),
         X,
@@ -147,7 +147,7 @@ def read_table(options, progress):
         classes,
         nominal,
         notes,
-        stream.readings,
+        stream.parsers,
         stream.dialect,
     )
 
@@ -169,7 +169,7 @@ class Model(NamedTuple):
 
     tree: object
     features: list[str]
-    readings: list  # how each column is parsed, see `_columns.Reading`
+    parsers: list  # how each column is parsed, see `_columns.ColumnParser`
     target: str
     dialect: Dialect  # of the training table
 
@@ -182,8 +182,8 @@ def model_columns(path):
     if "readings" not in metadata:  # saved in Python
         return _model_of_frame(path, tree)
     try:
-        readings = [
-            None if name is None else READINGS[name] for name in metadata["readings"]
+        parsers = [
+            None if name is None else PARSERS[name] for name in metadata["readings"]
         ]
         features = metadata.get("features")
         if features is None:  # of a stream
@@ -193,7 +193,7 @@ def model_columns(path):
         like = Dialect(metadata["delimiter"], metadata["--decimal"])
         if len(like.delimiter) != 1 or like.decimal not in (None, *DECIMALS):
             raise ValueError(like)
-        return Model(tree, features, readings, metadata["target"], like)
+        return Model(tree, features, parsers, metadata["target"], like)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path} is corrupt: {error!r}") from None
 
@@ -206,50 +206,50 @@ def _model_of_frame(path, model):
         raise UserError(
             f"the model in {path} has no names of columns; fit it to a data frame"
         )
-    number = READINGS["decimal point"]
+    number = PARSERS["decimal point"]
     categories = categories_of(model) or [None] * len(names)
-    readings = [number if known is None else None for known in categories]
-    return Model(model, list(map(str, names)), readings, None, Dialect())
+    parsers = [number if known is None else None for known in categories]
+    return Model(model, list(map(str, names)), parsers, None, Dialect())
 
 
 class ModelColumns:
-    """The columns of a model in another table, and optionally the target, in pieces.
+    """The columns of a model in another table, and optionally the target, in chunks.
 
     `stream` is the reader of the table. `unknown` counts categories that are not in the
-    model (None: they are not counted). `notes` are complete after the last piece.
+    model (None: they are not counted). `notes` are complete after the last chunk.
     """
 
-    def __init__(self, options, stream, features, readings, target=None, unknown=None):
+    def __init__(self, options, stream, features, parsers, target=None, unknown=None):
         missing = [name for name in features if name not in stream.features]
         if missing:
             raise UserError(_missing_columns_message(stream, missing, features, target))
         if hasattr(stream, "restrict"):
             stream.restrict(features)
-        readings = [with_decimal(reading, options.decimal) for reading in readings]
-        reading_of = dict(zip(features, readings, strict=True))
+        parsers = [with_decimal(parser, options.decimal) for parser in parsers]
+        parser_of = dict(zip(features, parsers, strict=True))
         types = stream.lookahead()
-        stream.readings = [reading_of.get(name) for name in stream.features]
+        stream.parsers = [parser_of.get(name) for name in stream.features]
         self._stream, self._features, self._target = stream, features, target
-        self._is_mixed = None in readings
+        self._is_mixed = None in parsers
         self._notes = [] if options.decimal else _sign_notes(stream, types)
         self._unparseable, self._unknown = UnparseableValues(), unknown
         self._n_ignored = 0  # rows without a label
 
-    def pieces(self, progress, done="read"):
+    def chunks(self, progress, done="read"):
         """Yield the columns and the labels of some rows; an error comes last."""
         stream, problem = self._stream, None
         indices = [stream.features.index(name) for name in self._features]
         progress.update(f"reading {stream.path}")
         shown = 0
-        for piece in stream.pieces(CHUNK_ROWS):
-            for _, index, text in piece.unparseable:
+        for chunk in stream.chunks(CHUNK_ROWS):
+            for _, index, text in chunk.unparseable:
                 self._unparseable.add(index, text)
-            problem = piece.problem
-            if piece.labels:
-                X = piece.X[:, indices]
+            problem = chunk.problem
+            if chunk.labels:
+                X = chunk.X[:, indices]
                 if self._unknown is not None:
                     self._unknown.add(X)
-                yield X if self._is_mixed else X.astype(np.float32), piece.labels
+                yield X if self._is_mixed else X.astype(np.float32), chunk.labels
             if stream.n_rows >= shown + PROGRESS_ROWS:
                 shown = stream.n_rows
                 progress.update(f"{shown:,} rows of {stream.path} {done}")
@@ -261,7 +261,7 @@ class ModelColumns:
     def labeled(self, progress, skip_missing):
         """Yield the columns, the labels and the indices of some labeled rows."""
         n_known, start, first = 0, 0, {}  # the first row without a label, by its text
-        for X, labels in self.pieces(progress):
+        for X, labels in self.chunks(progress):
             known = [row for row, label in enumerate(labels) if not is_missing(label)]
             if len(known) < len(labels) and not (skip_missing or first):
                 row, text = next(r for r in enumerate(labels) if is_missing(r[1]))
@@ -296,13 +296,13 @@ def _sign_notes(stream, types):
     """Return notes on numbers whose decimal sign may differ from that of the model."""
     reason = ", as in the table of the model"
     return [
-        f"column {name!r}: {sign_note(column.ambiguous, reading, reason)}"
-        for name, reading, column in zip(
-            stream.features, stream.readings, types, strict=True
+        f"column {name!r}: {sign_note(column.ambiguous, parser, reason)}"
+        for name, parser, column in zip(
+            stream.features, stream.parsers, types, strict=True
         )
         if column.ambiguous is not None
-        and reading in DECIMALS.values()
-        and column.reading is not reading
+        and parser in DECIMALS.values()
+        and column.parser is not parser
     ]
 
 
@@ -327,9 +327,9 @@ class CopiedColumns:
         if as_arrays and getattr(stream, "tables", None):
             self._tables = stream.tables(names)
             return
-        stream.readings = [None] * len(stream.features)
-        pieces = stream.pieces(CHUNK_ROWS)
-        self._rows = (row for piece in pieces for row in piece.X[:, indices].tolist())
+        stream.parsers = [None] * len(stream.features)
+        chunks = stream.chunks(CHUNK_ROWS)
+        self._rows = (row for chunk in chunks for row in chunk.X[:, indices].tolist())
 
     def __enter__(self):
         return self
@@ -367,26 +367,26 @@ def _missing_columns_message(stream, missing, features, target):
     return f"{text}columns that the model does not use: {listed(unused)}.{hint}"
 
 
-def _pieces(stream, progress):
-    # Returns the pieces (chunks of rows) of a reader, and unparseable values.
-    pieces, unparseable = [], UnparseableValues()
+def _read_chunks(stream, progress):
+    # Returns the chunks of rows of a reader, and unparseable values.
+    chunks, unparseable = [], UnparseableValues()
     progress.update(f"reading {stream.path}")
-    for piece in stream.pieces(CHUNK_ROWS):
-        pieces.append(piece)
-        for _, index, text in piece.unparseable:
+    for chunk in stream.chunks(CHUNK_ROWS):
+        chunks.append(chunk)
+        for _, index, text in chunk.unparseable:
             unparseable.add(index, text)
         if stream.n_rows % PROGRESS_ROWS == 0:
             progress.update(f"{stream.n_rows:,} rows of {stream.path} read")
-    return pieces, unparseable
+    return chunks, unparseable
 
 
-def read_labeled(options, path, features, readings, progress, target, like):
+def read_labeled(options, path, features, parsers, progress, target, like):
     """Read labeled rows of another table; return columns, labels and notes."""
     with open_stream(path, target, options, like) as stream:
-        columns = ModelColumns(options, stream, features, readings, target)
-        pieces = list(columns.labeled(progress, options.skip_missing))
-    X = np.concatenate([X for X, _, _ in pieces])
-    return X, [label for _, labels, _ in pieces for label in labels], columns.notes
+        columns = ModelColumns(options, stream, features, parsers, target)
+        chunks = list(columns.labeled(progress, options.skip_missing))
+    X = np.concatenate([X for X, _, _ in chunks])
+    return X, [label for _, labels, _ in chunks for label in labels], columns.notes
 
 
 def ignored_notes(n_rows, target):
@@ -416,7 +416,7 @@ def _identifiers(X, stream, target):
 
     Returns the indices of the other columns, and notes.
     """
-    nominal = nominal_indices(stream.readings)
+    nominal = nominal_indices(stream.parsers)
     out = [index for index in nominal if identifies_rows(X[:, index])]
     notes = [
         f"column {stream.features[index]!r} is ignored: more than half of the rows "

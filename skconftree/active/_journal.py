@@ -2,8 +2,10 @@
 
 A journal is a file of JSON lines. The first line, the head, identifies the pool and the
 settings. Each further line is a label, a skipped row, the withdrawal of a label, or a
-change: more classes (`classes`), more rows (`pool`), or other shares (`settings`). An
-audit draws rows at random to estimate the error rate of the classifier.
+change: more classes (`classes`), more rows (`pool`), or other shares (`settings`). The
+label that one annotator gave to a row is called an opinion; a second opinion is the
+label of a row that has one already. An audit draws rows at random to estimate the error
+rate of the classifier.
 """
 
 import contextlib
@@ -116,7 +118,8 @@ class Journal:
             raise JournalError(f"{self.path} is corrupt in line 1: {error!r}") from None
 
     def _read(self):
-        # Records of the file and their size in bytes; an incomplete line is truncated.
+        # Returns the objects in the lines of the file, and the size of these lines in
+        # bytes. An incomplete last line is removed from the file.
         with open(self._file, "rb", closefd=False) as file:
             content = file.read()
         complete, partial, records = _parse(content, self.path)
@@ -547,7 +550,7 @@ def row_hashes(X):
         return row_hashes(np.column_stack(numbers))
     parts = []
     for column, values in zip(columns, numbers, strict=True):
-        parts.extend(_pieces(column) if values is None else _halves(values))
+        parts.extend(_hash_strings(column) if values is None else _halves(values))
     return hash_dense(np.ascontiguousarray(np.column_stack(parts)), none)[0]
 
 
@@ -563,7 +566,7 @@ def _as_numbers(column):
 
 
 def _halves(values):
-    # Split float64 into two float32, which have 48 of its 53 bits.
+    # Split float64 into two float32, which together keep 48 of its 53 bits.
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         high = values.astype(np.float32)
@@ -571,7 +574,7 @@ def _halves(values):
     return high, low
 
 
-def _pieces(column):
+def _hash_strings(column):
     # Hash of each string, as three integers that float32 represents exactly.
     hashes = {}
     out = np.empty(len(column), dtype=np.uint64)

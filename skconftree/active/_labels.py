@@ -7,8 +7,8 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
 from .._compat import _safe_indexing
+from ..tables._dict_rows import DictRows
 from ..tables._labels import is_unlabeled, split_labels, unique_classes
-from ..tables._records import Records
 from ..utils._codec import canonical
 
 
@@ -89,7 +89,7 @@ def take(X, rows):
     """Select rows of an array, a sparse table or a frame, in the given order."""
     if type(X) is np.ndarray and type(rows) is np.ndarray:
         return X[rows]  # ten times as fast
-    if type(X) is Records:
+    if type(X) is DictRows:
         return X.take(rows)
     return _safe_indexing(X, rows)
 

@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state, check_scalar
 from ..utils._types import Floats, Indices, Seed, TableLike
 
 SEA_THRESHOLDS = np.array([8.0, 9.0, 7.0, 9.5])
-MAX_POINTS = 2**31  # points at which a classifier predicts
-MAX_WIDTH = 1e100  # times a row index, it is still a finite float
+MAX_POINTS = 2**31  # number of points at which a classifier predicts
+MAX_WIDTH = 1e100  # of a drift; its product with a row index is a finite float
 
 
 def make_sea(
@@ -117,10 +117,10 @@ def make_random_tree_stream(
     n_leaves : int, default=50
         Number of leaves of the tree, at least 2.
     n_classes : int, default=2
-        Number of classes. With more than two (an extension of the publication), leaf j
-        from the left has class ``j % n_classes`` with probability `p_left` if it is a
-        left leaf, or ``1 - p_right`` if it is a right leaf, otherwise one of the
-        others.
+        Number of classes. With more than two (an extension of the publication), rows of
+        leaf j from the left have class ``j % n_classes`` with probability `p_left` if
+        it is a left leaf, or ``1 - p_right`` if it is a right leaf, and otherwise one
+        of the other classes.
     p_left : float, default=0.7
         Probability of label 1 in left leaves.
     p_right : float, default=0.3
@@ -337,7 +337,7 @@ def make_grid_concept(
 
 
 def grid_concept_proba(X: TableLike, *, depth: int = 6) -> Floats:
-    """True probability of label 1 in `make_grid_concept`.
+    """Compute the true probability of label 1 in `make_grid_concept`.
 
     Parameters
     ----------
@@ -373,7 +373,7 @@ def grid_concept_proba(X: TableLike, *, depth: int = 6) -> Floats:
 def grid_concept_risk(
     predict: Callable[..., Any], *, depth: int = 6, resolution: int = 1
 ) -> float:
-    """True risk of a classifier on `make_grid_concept`.
+    """Compute the true risk of a classifier on `make_grid_concept`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Shared code of both kinds of forests: averaged predictions and decision paths."""
+"""Predictions that both kinds of forests share: averages over trees, decision paths."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class VotingForest:
 
     @reads
     def decision_path(self, X: TableLike) -> tuple[Any, NDArray[Any]]:
-        """Decision path of each row in all trees.
+        """Return the decision path of each row in all trees.
 
         Parameters
         ----------
@@ -47,7 +47,7 @@ class VotingForest:
         Returns
         -------
         indicator : csr_matrix of shape (n_samples, n_nodes)
-            1 where the row passes the node.
+            1 if the row passes the node.
         n_nodes_ptr : ndarray of shape (n_trees + 1,)
             The columns of tree i are those from ``n_nodes_ptr[i]`` to
             ``n_nodes_ptr[i + 1]``.

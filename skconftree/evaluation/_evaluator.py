@@ -1,7 +1,8 @@
 """Prequential evaluation step by step: updates, reports and state.
 
-Prequential evaluation tests a model on each row, then trains it on the row. Methods
-decorated by `learns` or `reads` take the lock of an evaluator for writing or reading.
+Prequential evaluation tests a model on each row, then trains it on the row. A *run* is
+a `PrequentialEvaluator`. Methods decorated by `learns` or `reads` take its lock for
+writing or reading.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..tables._dictionaries import Dictionaries, dictionaries_in
+from ..tables._dictionaries import DictConverter, dictionaries_in
 from ..tables._labels import exact_labels, find_labels
 from ..utils._available import absence_error
 from ..utils._codec import NO_DEFAULT, is_count, with_version, without_version
@@ -64,7 +65,7 @@ def take_rows(X, positions):
 # of k rows after the k-th following row.
 
 NEVER = np.inf  # arrival time of labels that never arrive
-ENTRY = (  # fields of a row that waits for its label
+ENTRY_FIELDS = (  # of a row that waits for its label
     ("row", np.intp),  # number of the row in the stream
     ("due", np.float64),  # time of its label
     ("true", np.intp),  # class of its label
@@ -78,13 +79,14 @@ ENTRY = (  # fields of a row that waits for its label
 class Waiting:
     """Rows that wait for their labels, in the order of the stream.
 
-    `entries` has the fields of ENTRY, and class probabilities if a metric needs them.
-    `pieces` are pairs of the number of the first row of a table, and the table.
+    `entries` has the fields of ENTRY_FIELDS, and class probabilities if a metric needs
+    them. `pieces` are the tables that contain the rows: pairs of the number of the
+    first row of a table, and the table.
     """
 
     def __init__(self, n_classes):
         proba = ("proba", np.float64, (n_classes,))
-        self.entries = np.empty(0, dtype=[*ENTRY, proba])
+        self.entries = np.empty(0, dtype=[*ENTRY_FIELDS, proba])
         self.pieces = []
 
     def __len__(self):
@@ -102,14 +104,15 @@ class Waiting:
         used = np.unique(np.searchsorted(starts, entries["row"], side="right") - 1)
         return self._with(entries, [self.pieces[i] for i in used])
 
-    def grown(self, at, n):
-        """Return a copy for n classes, of which `at` are those before, and -1.
+    def with_classes(self, at, n):
+        """Return a copy for n classes, which include the previous ones.
 
-        n is 0 without class probabilities.
+        `at` are the indices of the previous classes among them, followed by -1. n is 0
+        without class probabilities.
         """
         old = self.entries
         entries = np.zeros(len(old), dtype=Waiting(n).entries.dtype)
-        for name, _ in ENTRY:
+        for name, _ in ENTRY_FIELDS:
             is_class = name in ("true", "predicted", "no_change", "majority")
             entries[name] = at[old[name]] if is_class else old[name]
         if n:
@@ -227,14 +230,15 @@ class DelayedStep:
         self.arrives = np.zeros(0, dtype=bool) if arrives is None else arrives
         self.n_before = len(run._waiting)
         ends = self.n_before + np.cumsum(self.arrives)
-        self.starts = [self.n_before, *ends.tolist()]  # first entry from each row on
+        # index of the entry of each row of X, or of the next row that has an entry
+        self.starts = [self.n_before, *ends.tolist()]
         self.n_predicted = 0
         self.learned = []  # positions, in the order in which they were learned
         self.baselines = run._baselines.copy()
         self.rows = run._waiting
         self.predictions = np.full(n, -1, dtype=np.intp)
         self.unweighted = False  # no row has a weight
-        self._in_progress = None  # positions being learned, and number of rows before
+        self._in_progress = None  # positions being learned; rows learned before them
 
     def add_rows(self, due, true, weight):
         """Add the rows of the call to the waiting rows, if their labels arrive."""
@@ -369,16 +373,16 @@ MAX_WEIGHT = 1e300  # total weight of a run, so that metrics are finite
 
 # Defaults of parameters for states of older versions; NO_DEFAULT: none.
 SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
-# Attributes that new classes change; `grown` copies the last ones.
-GROWN = ("_total", "_window", "_baselines", "_predictions")
-GROWING = ("classes_", "_positive", "_waiting", *GROWN)
+# Attributes that depend on the classes; those of the first line have `with_classes`.
+PER_CLASS = ("_total", "_window", "_baselines", "_predictions")
+CLASS_DEPENDENT = ("classes_", "_positive", "_waiting", *PER_CLASS)
 STATE_CLASSES = {  # attributes that are stored as dictionaries of their attributes
     "_total": Tally,
     "_window": Tally,
     "_baselines": Baselines,
     "_predictions": Predictions,
     "_waiting": Waiting,
-    "_dictionaries": Dictionaries,
+    "_dictionaries": DictConverter,
 }
 
 
@@ -734,7 +738,7 @@ class PrequentialEvaluator(Lockable):
             )
         _, y, weight = checked_rows(rows, y, sample_weight)
         # a failed first call does not determine the columns
-        dictionaries = copy.copy(self._dictionaries) or Dictionaries(self.estimator)
+        dictionaries = copy.copy(self._dictionaries) or DictConverter(self.estimator)
         table = dictionaries.table(rows)
         try:
             predicted = self._learn(table, y, weight, delay, time)
@@ -778,7 +782,7 @@ class PrequentialEvaluator(Lockable):
         delay = self.delay if delay is None else delay
         is_delayed = time is not None or np.any(delay) or self.n_waiting_
         needs_rows = self._computes_proba and self._per_row
-        before = {name: vars(self)[name] for name in GROWING}
+        before = {name: vars(self)[name] for name in CLASS_DEPENDENT}
         n_before = self.n_rows_, self._n_arrived
         try:
             if is_delayed or (needs_rows and not self._returns_proba()):
@@ -998,9 +1002,11 @@ class PrequentialEvaluator(Lockable):
             self.classes_, n = labels, len(labels)
             self._positive = self._resolve_positive(self.pos_label_)
             at = np.append(np.searchsorted(labels, before), -1)
-            for name in GROWN:
-                setattr(self, name, vars(self)[name].grown(at, n))
-            self._waiting = self._waiting.grown(at, n if self._needs_proba else 0)
+            for name in PER_CLASS:
+                setattr(self, name, vars(self)[name].with_classes(at, n))
+            self._waiting = self._waiting.with_classes(
+                at, n if self._needs_proba else 0
+            )
         return self._encode(y, rows)
 
     def _encode(self, y, rows=None):

@@ -11,7 +11,7 @@ MIN_PROBABILITY = np.finfo(np.float64).eps  # lower limit in the log loss
 
 
 def spread(columns, at, n):
-    """Place columns, one for each class, at their indices among n classes."""
+    """Return columns for n classes: given ones at the indices `at`, 0 elsewhere."""
     out = np.zeros((*columns.shape[:-1], n))
     out[..., at] = columns
     return out
@@ -60,8 +60,11 @@ class Predictions:
         """Return a copy with one more chunk; the original does not change."""
         return Predictions([*self.pieces, (true, predicted, proba, weight)])
 
-    def grown(self, at, n):
-        """Return a copy for n classes, of which `at` are those before, and -1."""
+    def with_classes(self, at, n):
+        """Return a copy for n classes, which include the previous ones.
+
+        `at` are the indices of the previous classes among them, followed by -1.
+        """
         return Predictions(
             (
                 at[true],
@@ -190,8 +193,11 @@ class Counts:
             setattr(new, name, value + 0)
         return new
 
-    def grown(self, at, n):
-        """Return a copy for n classes, of which `at` are those before, and -1."""
+    def with_classes(self, at, n):
+        """Return a copy for n classes, which include the previous ones.
+
+        `at` are the indices of the previous classes among them, followed by -1.
+        """
         new = self.copy()
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
@@ -263,7 +269,10 @@ class Tally(Counts):
 
 
 class Baselines(Counts):
-    """No-change and majority-class baselines; both predict class `first` at first."""
+    """No-change and majority-class baselines.
+
+    Before the first label, both predict class `first`; -1 is no prediction.
+    """
 
     first = 0
 
@@ -271,9 +280,9 @@ class Baselines(Counts):
         self.first = self.last = first
         self.counts = np.zeros(n_classes)
 
-    def grown(self, at, n):
-        """Return a copy for n classes, of which `at` are those before, and -1."""
-        new = super().grown(at, n)
+    def with_classes(self, at, n):
+        """Return a copy for n classes, see `Counts.with_classes`."""
+        new = super().with_classes(at, n)
         new.last = int(at[self.last])
         return new
 

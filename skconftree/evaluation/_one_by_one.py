@@ -1,6 +1,6 @@
 """Train and predict with dictionaries, one row at a time, as in the package river.
 
-The *kind* of a column is "number" or "category". `Records` is a table with known names
+The *kind* of a column is "number" or "category". `DictRows` is a table with known names
 and kinds of columns. Methods decorated by `learns` or `reads` take the lock of an
 object for writing or reading.
 """
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from ..tables._dict_rows import DictRows
 from ..tables._dictionaries import (
     KINDS,
     columns_in,
@@ -30,7 +31,6 @@ from ..tables._dictionaries import (
     warn_about_keys,
 )
 from ..tables._labels import exact_labels
-from ..tables._records import Records
 from ..utils._available import absence_error, available_if
 from ..utils._codec import (
     NO_DEFAULT,
@@ -44,8 +44,8 @@ from ..utils._types import Estimator
 from ..utils._warnings import warn
 from ._evaluator import resolve_classes
 
-MAX_WAITING = 100  # rows after which the type of each column must be known
-MAX_LATE_COLUMNS = 1000  # that are added later
+MAX_WAITING = 100  # number of rows after which unknown columns become numeric
+MAX_LATE_COLUMNS = 1000  # maximum number of columns that are added later
 
 
 class OneByOne(Lockable):
@@ -397,19 +397,20 @@ class OneByOne(Lockable):
         except (TypeError, IndexError) as error:  # if x is a list
             raise _not_a_row(x) from error
         if self._pack is None:
-            return self._records(None, [values])
+            return self._to_rows(None, [values])
         try:
             numbers = self._pack(*values)
         except (struct.error, TypeError, ValueError, OverflowError):
             numbers = self._pack(*map(number, values, self._names))
-        return self._records(np.frombuffer(numbers).reshape(1, -1), None)
+        return self._to_rows(np.frombuffer(numbers).reshape(1, -1), None)
 
-    def _records(self, numbers, values):
-        return Records(self._names, self._feature_names, self._dtypes, numbers, values)
+    def _to_rows(self, numbers, values):
+        return DictRows(self._names, self._feature_names, self._dtypes, numbers, values)
 
     @learns
     def _learn_many(self, X, labels):
-        # Learn the rows of a pandas frame as one by one; the columns are known.
+        # Learn the rows of a pandas frame; the model is the same as after `learn_one`
+        # for each row. The columns are known.
         self._table(X)  # raises errors before the first row is learned
         stops = {0, len(labels)}
         if self._adds_classes:
@@ -432,7 +433,7 @@ class OneByOne(Lockable):
         if self._pack is not None and set(self._names) <= set(X.columns):
             with suppress(TypeError, ValueError):  # errors name the value below
                 numbers = X[self._names].to_numpy(np.float64, na_value=np.nan)
-                return self._records(numbers, None)
+                return self._to_rows(numbers, None)
         return table_of(X.to_dict("records"), self._columns)
 
     def _warn_of(self, x):

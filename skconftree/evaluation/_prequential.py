@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 
-from ..tables._dictionaries import Dictionaries
+from ..tables._dictionaries import DictConverter
 from ..utils._types import Estimator, LabelsLike, TableLike
 from ._evaluator import PrequentialEvaluator, arrival_times, checked_rows, slice_rows
 from ._metrics import STREAM_METRICS, Predictions, resolved_scorers
@@ -238,7 +238,7 @@ def _joined_rows(estimator, chunks, chunk_size, report_every):
     try:
         for chunk in chunks:
             if _is_row(chunk):
-                reader = Dictionaries(estimator) if reader is None else reader
+                reader = DictConverter(estimator) if reader is None else reader
                 rows.append(chunk if len(chunk) == 3 else (*chunk, None))
                 n_arrived += 1
                 if len(rows) == chunk_size or n_arrived % report_every == 0:

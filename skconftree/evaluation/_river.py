@@ -18,7 +18,8 @@ from ._one_by_one import OneByOne
 
 @cache
 def _with_base(kind):
-    # The class itself, and river's base class, which is imported only now.
+    # Return a class that inherits from `kind` and from river's base class, which is
+    # imported here, because river is optional.
     try:
         from river.base import MiniBatchClassifier
     except ImportError as error:

@@ -1,7 +1,8 @@
 """Tables of Dask: partitions, arrays, and growth on the workers of a cluster.
 
-A part is a partition or block of rows. Encoding replaces its values by codes, their
-ranks or bins. An engine then counts the rows of nodes in all coded parts.
+A part is a partition or block of rows. Encoding replaces its values by codes, which are
+the ranks or bins of the values. An engine then counts the rows of nodes in all encoded
+parts.
 """
 
 import math
@@ -31,11 +32,11 @@ class DaskEngine:
     small node are sent to one worker, which returns the subtree. Dask computes results
     again that are lost with their worker.
 
-    `sampled` has the counts and weights of the rows in a tree's sample, per part.
-    `members` are the rows of a node, per part.
+    `sampled` has, for each part, how often a tree's sample contains each row, and with
+    which weight. `members` has the rows of a node in each part.
     """
 
-    is_here = is_one_part = False  # codes are neither in this process nor in one array
+    is_local = is_one_part = False  # codes are neither in this process nor in one array
 
     def __init__(self, client, coded, row_indices):
         self._client = client
@@ -47,12 +48,12 @@ class DaskEngine:
             self._row_indices.append([row_indices[i] for i in indices])
             self._workers.append(worker)
         self.n_rows = sum(map(n_rows_of, row_indices))
-        # Row indices that workers know: where parts begin, if the rows of a part are
-        # consecutive in the table. An index per row would take too much memory.
+        # Row indices that are sent to workers: a slice per part, if the rows of a part
+        # are consecutive in the table. An index per row would take too much memory.
         self._consecutive = all(isinstance(rows, slice) for rows in row_indices)
-        self._known = self._row_indices
+        self._sent_indices = self._row_indices
         if not self._consecutive:
-            self._known = [[None] * len(rows) for rows in self._row_indices]
+            self._sent_indices = [[None] * len(rows) for rows in self._row_indices]
         self._slots = Semaphore(SUBTREES_PER_THREAD * sum(client.nthreads().values()))
 
     def with_team(self, thread_team):
@@ -91,12 +92,12 @@ class DaskEngine:
 
     def columns(self):
         """Return the codes of all rows, column by column."""
-        codes = self._client.gather(self._each(_steps.whole))
+        codes = self._client.gather(self._each(_steps.all_columns))
         row_indices = [rows for group in self._row_indices for rows in group]
         return in_order(_steps.join_columns(codes), row_indices)
 
     def begin(self, counts, repeated, weights):
-        """Begin a tree; return its sample, the root's rows, counts and weight.
+        """Begin a tree; return its sample, and the root's rows, counts and weight.
 
         `counts` is how often each row is drawn, `repeated` whether any is drawn twice.
         """
@@ -121,9 +122,10 @@ class DaskEngine:
         ]
 
     def divide(self, sampled, members, requests):
-        """Split the rows of nodes; return rows of children, counts and weights.
+        """Split the rows of nodes; return the rows, counts and weights of children.
 
-        A request has the split of a node, and the children to retain and to count.
+        A request (`SplitRequest`) has the split of a node, and the children whose rows
+        to retain and to count.
         """
         by_worker = list(map(list, zip(*members, strict=True)))
         results = self._each(
@@ -139,7 +141,7 @@ class DaskEngine:
         results = self._each(_count_cells, sampled, members, [splits] * len(members))
         return self._total(_identity, results)[0]
 
-    def sent(self, grow_below):
+    def send(self, grow_below):
         """Send `grow_below(node, rows)`, which grows a subtree, to the workers."""
         return self._client.submit(_identity, grow_below, pure=False)
 
@@ -148,19 +150,20 @@ class DaskEngine:
         self._wait_for_memory()  # else all rows would be copied to workers at once
         try:
             row_indices = None if self._consecutive else self._indices_of(members)
-            rows = self._each(_steps.collect, sampled, members, self._known)
+            rows = self._each(_steps.collect, sampled, members, self._sent_indices)
             # counting has priority, because the caller waits for the counts
-            growing = self._client.submit(
+            pending = self._client.submit(
                 _grow, grow_below, node, row_indices, *rows, pure=False, priority=-1
             )
         except BaseException:
             self._slots.release()
             raise
-        growing.add_done_callback(self._release_slot)
-        return growing
+        pending.add_done_callback(self._release_slot)
+        return pending
 
     def _wait_for_memory(self):
-        # The subtrees of a cluster that is lost never end.
+        # Wait until one of the growing subtrees is finished. If the cluster is lost,
+        # that never happens, so it is checked.
         no_worker_since = None
         while not self._slots.acquire(timeout=CHECK_SECONDS):
             if self._client.status in ("closing", "closed"):
@@ -180,7 +183,7 @@ class DaskEngine:
                     "workers and call large.fit again."
                 )
 
-    def _release_slot(self, grown):
+    def _release_slot(self, future):
         self._slots.release()
 
     def _indices_of(self, members):
@@ -188,9 +191,9 @@ class DaskEngine:
         rows_of_node = self._client.gather(self._each(_steps.numbers, members))
         return _steps.joined(list(map(in_table, self._row_indices, rows_of_node)))
 
-    def grown(self, growing):
+    def gather(self, pending):
         """Return the subtrees that workers have grown."""
-        return self._client.gather(growing)
+        return self._client.gather(pending)
 
 
 def _by_worker(client, coded):
@@ -275,7 +278,7 @@ class DaskParts:
         self.reporter.add_rows(int(edges[stop] - edges[first]))
 
     def describe(self, row):
-        """Return the name of the part of a row, and the part's first row and stop."""
+        """Return the name of the part of a row, its first row, and its last row + 1."""
         part = int(np.searchsorted(self._stops, row, side="right"))
         return f"partition {part}", *[0, *self._stops.tolist()][part : part + 2]
 

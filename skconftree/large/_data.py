@@ -22,12 +22,12 @@ from ._steps import SplitRequest
 class GrowFromRows(NamedTuple):
     """Grow the subtree of a node from its rows, which have only `present` levels.
 
-    `metadata` has a `CodedColumn` without rows for each column.
+    `column_metadata` is a `CodedColumn` per column whose codes are not used.
     `grow_below` is the function that grows the subtree. With `has_distinct`, repeated
     rows of a bootstrap sample count once for the bound (the split rule).
     """
 
-    metadata: list
+    column_metadata: list
     present: list | None
     n_levels: list | None
     has_distinct: bool
@@ -43,12 +43,12 @@ class GrowFromRows(NamedTuple):
         return self.grow_below(node, columns, rows.y, rows.counts, distinct)
 
     def _column(self, feature, codes):
-        column = self.metadata[feature]
-        if self.present is not None and column.levels is not None:
+        metadata = self.column_metadata[feature]
+        if self.present is not None and metadata.levels is not None:
             ranks = np.zeros(self.n_levels[feature], codes.dtype)
-            ranks[self.present[feature]] = np.arange(column.n_levels)
+            ranks[self.present[feature]] = np.arange(metadata.n_levels)
             codes = ranks[codes]
-        return column._replace(codes=codes)
+        return metadata._replace(codes=codes)
 
 
 class Child(NamedTuple):
@@ -74,14 +74,22 @@ class Division(NamedTuple):
 class SampleNodes:
     """Nodes of one tree whose rows are in parts.
 
-    `metadata` describes the columns of the sample without its rows; levels that do not
-    occur are omitted. Counts of a node have the shape (codes of all columns, classes),
-    with one more column if rows are `repeated`: the number of rows. `distinct` are the
-    weights of the rows without repetitions, or None.
+    `column_metadata` is a `CodedColumn` per column whose codes are not used; levels
+    that do not occur in the sample are omitted. Counts of a node have the shape (codes
+    of all columns, classes). If rows are `repeated`, there is one more column, the
+    number of distinct rows. `distinct` are the weights of the rows without repetitions,
+    or None.
     """
 
     def __init__(
-        self, engine, metadata, n_classes, counts, distinct, max_gathered, reporter
+        self,
+        engine,
+        column_metadata,
+        n_classes,
+        counts,
+        distinct,
+        max_gathered,
+        reporter,
     ):
         self._reporter = reporter
         self._engine = engine
@@ -93,44 +101,46 @@ class SampleNodes:
         self.has_distinct = distinct is not None
         if distinct is not None and (distinct == np.minimum(counts, 1)).all():
             distinct = None  # each row counts once
-        is_part = self.n_rows < engine.n_rows
+        is_subset = self.n_rows < engine.n_rows
         # counts of the root, by level of the parts
         self._sampled, members, root_counts, weight = engine.begin(
-            counts if is_part or self.repeated else None, self.repeated, distinct
+            counts if is_subset or self.repeated else None, self.repeated, distinct
         )
         self._members = {0: members}
         self._weights = {0: weight}
         self._present = self._n_levels = self._grow_below = None
-        if is_part:
-            self._omit_absent_levels(metadata, root_counts)
+        if is_subset:
+            self._omit_absent_levels(column_metadata, root_counts)
         else:
-            self.metadata = metadata
+            self.column_metadata = column_metadata
         self._counts = {0: self._of_sample(root_counts)}
 
-    def _omit_absent_levels(self, metadata, root_counts):
+    def _omit_absent_levels(self, column_metadata, root_counts):
         # Remove levels that do not occur in the sample.
-        self._present, self.metadata, start = [], [], 0
-        for column in metadata:
-            occurs = root_counts[start : start + column.n_levels].any(axis=1)
-            start += column.n_levels
-            if column.levels is None:
+        self._present, self.column_metadata, start = [], [], 0
+        for metadata in column_metadata:
+            occurs = root_counts[start : start + metadata.n_levels].any(axis=1)
+            start += metadata.n_levels
+            if metadata.levels is None:
                 occurs[:] = True
             self._present.append(np.flatnonzero(occurs))
-            if column.levels is not None:
-                column = CodedColumn(
-                    column.codes,
+            if metadata.levels is not None:
+                metadata = CodedColumn(
+                    metadata.codes,
                     int(occurs.sum()),
-                    column.levels[occurs],
+                    metadata.levels[occurs],
                     # the smallest value of each bin
-                    None if column.floors is None else column.floors[occurs],
-                    bool(column.has_missing and occurs[-1]),
+                    None if metadata.floors is None else metadata.floors[occurs],
+                    bool(metadata.has_missing and occurs[-1]),
                 )
-            self.metadata.append(column)
-        starts = np.cumsum([0] + [column.n_levels for column in metadata[:-1]])
+            self.column_metadata.append(metadata)
+        starts = np.cumsum(
+            [0] + [metadata.n_levels for metadata in column_metadata[:-1]]
+        )
         self._all_present = np.concatenate(
             [first + codes for first, codes in zip(starts, self._present, strict=True)]
         )
-        self._n_levels = [column.n_levels for column in metadata]
+        self._n_levels = [metadata.n_levels for metadata in column_metadata]
 
     def _of_sample(self, counts):
         counts = np.ascontiguousarray(counts, dtype=np.int64)
@@ -147,15 +157,15 @@ class SampleNodes:
     def limits(self):
         """Return the smallest and largest value of each column."""
         results, start = [], 0
-        for column in self.metadata:
-            occurs = self._counts[0][start : start + column.n_levels].any(axis=1)
+        for metadata in self.column_metadata:
+            occurs = self._counts[0][start : start + metadata.n_levels].any(axis=1)
             codes = np.flatnonzero(occurs).astype(np.uint16)
-            results.append(column._replace(codes=codes).limits(None))
-            start += column.n_levels
+            results.append(metadata._replace(codes=codes).limits(None))
+            start += metadata.n_levels
         return np.array(results)
 
     def counts(self, node):
-        """Return the counts of a node, and its weight without repetitions."""
+        """Return the counts of a node, and its weight with each distinct row once."""
         return self._counts[node], self._weights[node]
 
     def divide(self, requests, limit):
@@ -204,7 +214,7 @@ class SampleNodes:
         return Division(node, children, request)
 
     def _smaller(self, counts, feature, outcomes):
-        start = sum(column.n_levels for column in self.metadata[:feature])
+        start = sum(metadata.n_levels for metadata in self.column_metadata[:feature])
         rows = counts[start : start + len(outcomes)]
         rows = rows[:, -1] if self.repeated else rows.sum(axis=1)
         return int(2 * rows[outcomes == 1].sum() < rows.sum())
@@ -220,11 +230,11 @@ class SampleNodes:
             ],
         )
 
-    def grow_by(self, grow_below):
+    def set_grow_below(self, grow_below):
         """Set the function that grows subtrees from gathered rows."""
-        self._grow_below = self._engine.sent(
+        self._grow_below = self._engine.send(
             GrowFromRows(
-                self.metadata,
+                self.column_metadata,
                 self._present,
                 self._n_levels,
                 self.has_distinct,
@@ -241,9 +251,9 @@ class SampleNodes:
             self._sampled, self._members[node], self._grow_below, open_node
         )
 
-    def grown(self, growing):
-        """Return the subtrees that were requested."""
-        return self._engine.grown(growing)
+    def grown(self, pending):
+        """Return the subtrees; `pending` are results of `grow`."""
+        return self._engine.gather(pending)
 
     def drop(self, node):
         """Remove a node that is no longer used."""
@@ -265,18 +275,25 @@ class PartedData:
     is_whole, is_sparse = True, False
 
     def __init__(
-        self, engine, metadata, y, n_classes, class_weight, n_categories, reporter
+        self,
+        engine,
+        column_metadata,
+        y,
+        n_classes,
+        class_weight,
+        n_categories,
+        reporter,
     ):
         self._reporter = reporter
         self.n_rows, self.n_features, self.n_coded = (
             len(y),
-            len(metadata),
-            len(metadata),
+            len(column_metadata),
+            len(column_metadata),
         )
         self.n_classes, self.n_categories = n_classes, n_categories
         self.class_weight = class_weight
         self.y = y.astype(np.uint16, copy=False)
-        self._engine, self._metadata = engine, metadata
+        self._engine, self._column_metadata = engine, column_metadata
         self._table = self._row_codes = None
         # No thread holds both locks at the same time.
         self._table_lock, self._codes_lock = threading.Lock(), threading.Lock()
@@ -304,12 +321,12 @@ class PartedData:
         except MemoryError as error:
             raise MemoryError(self._memory_message()) from error
         return [
-            column._replace(codes=column_codes)
-            for column, column_codes in zip(self._metadata, codes, strict=True)
+            metadata._replace(codes=column_codes)
+            for metadata, column_codes in zip(self._column_metadata, codes, strict=True)
         ]
 
     def _memory_message(self):
-        codes = sum(column.codes.itemsize for column in self._metadata)
+        codes = sum(metadata.codes.itemsize for metadata in self._column_metadata)
         megabytes = self.n_rows * (2 * codes + BYTES_PER_ROW) / 2**20
         return (
             "Look-ahead needs the codes of all rows in this process, about "
@@ -327,18 +344,18 @@ class PartedData:
 
     def nodes(self, sample, thread_team):
         """Return the nodes of a sample; None if threads have all rows in memory."""
-        # `is_here`: the parts are not on Dask workers
+        # `is_local`: the parts are not on Dask workers
         engine = self._engine
         is_small = self.n_rows <= MAX_GATHERED
         if (
             thread_team is not None
-            and engine.is_here
+            and engine.is_local
             and (is_small or engine.is_one_part)
         ):
             return None
         return SampleNodes(
             engine.with_team(thread_team),
-            self._metadata,
+            self._column_metadata,
             self.n_classes,
             sample.count,
             sample.distinct,

@@ -1,8 +1,14 @@
 """Bins and categories of columns from counts that are summed over parts.
 
+A part is a block of rows of the table. Encoding replaces the values of a column by
+codes: indices of its bins, categories or distinct values. The levels of a column are
+the largest values of its codes, and the lower edges are the smallest ones; both are the
+same if each code has a single value.
+
 `_add_bins` of `EncodedTable` computes bins from all sorted values of a table in memory.
-Here, they are computed from counts of cells: 65,536 cells by the upper 16 ordered bits
-of the values, then twice 256 cells of each cell that contains a boundary. Ordered bits
+Here, they are computed from counts of values in cells, in up to three passes: first in
+65,536 cells, one for each combination of the upper 16 ordered bits of a value; then
+twice in 256 subcells of each cell that contains a boundary between bins. Ordered bits
 are 32-bit integers in the order of the values.
 """
 
@@ -15,7 +21,7 @@ from ..tables._content_order import hash_rows
 from ..tables._features import (
     MISSING,
     SMALL_N_CATEGORIES,
-    Dictionary,
+    CategoryMap,
     Features,
     sort_categories,
 )
@@ -33,14 +39,21 @@ from ._coded_part import (
 )
 from ._steps import make_arrays
 
-STAGES = ((0, 16), (16, 8), (24, 8))  # (bits of the prefix, bits counted next)
-CHANGED = "The rows changed between two passes. The data must not change during fit."
-EMPTY = np.iinfo(np.uint32).max  # lowest bits of an empty cell
+# Of each pass: number of leading bits that select a cell to divide (its prefix), and
+# number of following bits that select a subcell.
+STAGES = ((0, 16), (16, 8), (24, 8))
+ROWS_CHANGED = (
+    "The rows changed between two passes. The data must not change during fit."
+)
+MAX_BITS = np.iinfo(np.uint32).max  # initial `lowest` of a cell without values
 MAX_VALUES = 256  # number of values of a column without bins
 
 
 class Cells(NamedTuple):
-    """Counts of values in cells, and the lowest and highest ordered bits of each."""
+    """Counts of values in cells, and the smallest and largest value of each.
+
+    Values are ordered bits.
+    """
 
     counts: np.ndarray
     lowest: np.ndarray
@@ -52,38 +65,38 @@ class Cells(NamedTuple):
         shape = (n_prefixes, 1 << next_bits)
         return cls(
             np.zeros(shape, np.int64),
-            np.full(shape, EMPTY, np.uint32),
+            np.full(shape, MAX_BITS, np.uint32),
             np.zeros(shape, np.uint32),
         )
 
     def add(self, cells, others):
-        """Add counts and limits of `others`, one for each index in `cells`."""
+        """Add the counts and limits of other cells; `cells` are their indices here."""
         counts, lowest, highest = (array.reshape(-1) for array in self)
         counts[cells] += others.counts
         lowest[cells] = np.minimum(lowest[cells], others.lowest)
         highest[cells] = np.maximum(highest[cells], others.highest)
 
     def joined(self, other):
-        """Return the cells of both, sorted."""
+        """Return the cells of both objects in the order of their values."""
         both = [np.concatenate(pair) for pair in zip(self, other, strict=True)]
         order = np.argsort(both[1], kind="stable")
         return Cells(*(array[order] for array in both))
 
 
-class LowCardinality(NamedTuple):
-    """Values of a column, as ordered bits, and the number of rows of each."""
+class DistinctValues(NamedTuple):
+    """Distinct values of a column, as ordered bits, and the number of rows of each."""
 
     bits: np.ndarray
     counts: np.ndarray
 
     def joined(self, other):
-        """Return the values of both with the sums of their counts."""
+        """Return the values of both objects with the sums of their counts."""
         bits, index = np.unique(
             np.concatenate([self.bits, other.bits]), return_inverse=True
         )
         counts = np.zeros(len(bits), np.int64)
         np.add.at(counts, index, np.concatenate([self.counts, other.counts]))
-        return LowCardinality(bits, counts)
+        return DistinctValues(bits, counts)
 
     @property
     def n_missing(self):
@@ -91,7 +104,7 @@ class LowCardinality(NamedTuple):
         return int(self.counts[self.bits == MISSING_LEVEL].sum())
 
     def as_cells(self):
-        """Return a cell for each value, without NaN."""
+        """Return one cell per value, without NaN."""
         present = self.bits != MISSING_LEVEL
         return Cells(self.counts[present], self.bits[present], self.bits[present])
 
@@ -99,29 +112,31 @@ class LowCardinality(NamedTuple):
 class ColumnCounts(NamedTuple):
     """Counts of the values of a column in some parts.
 
-    `distinct` has the values of the column. It is None if there are more than 256 or if
-    they were counted before; then, `marks` has a bit per cell, set if the cell has
-    values, and `cells` the counts of these cells, sorted. If both are None, the values
-    are counted in another pass. `is_whole` tells whether all are whole numbers.
+    `distinct` has the distinct values of the column and their counts. It is None if
+    there are more than 256 values or if an earlier pass has counted them. Then
+    `occupied` has one bit per cell, which is set if the cell contains values, and
+    `cells` has the counts of the occupied cells in order. If `occupied` and `cells` are
+    None, too, another pass counts the values. `is_whole` is whether all values are
+    integers.
     """
 
-    distinct: LowCardinality | None
-    marks: np.ndarray | None
+    distinct: DistinctValues | None
+    occupied: np.ndarray | None
     cells: Cells | None
     n_missing: int
     is_whole: bool
 
 
-class Values:
-    """Counts the values of a column part by part, in cells if there are many."""
+class ValueCounter:
+    """Counter of the values of a column, part by part; in cells if there are many."""
 
     def __init__(self, query):
         self.query = query
         self.distinct, self.cells, self.n_missing = None, None, 0
         self.is_whole = True
-        if query.known == 0:
+        if query.n_prefix_bits == 0:
             nothing = np.zeros(0, np.uint32), np.zeros(0, np.int64)
-            self.distinct = LowCardinality(*nothing)
+            self.distinct = DistinctValues(*nothing)
         else:
             self._make_cells()
 
@@ -134,9 +149,9 @@ class Values:
         if self.distinct is not None:
             values = distinct_values(X, feature)
             if values is not None:
-                self._join_distinct(LowCardinality(*values))
+                self._join_distinct(DistinctValues(*values))
                 return
-            self._abandon_low_cardinality()
+            self._count_in_cells()
         if self.cells is None:
             return
         query = self.query
@@ -145,7 +160,7 @@ class Values:
             feature,
             query.first,
             query.prefixes,
-            query.known,
+            query.n_prefix_bits,
             query.next_bits,
             *self.cells,
         )
@@ -157,13 +172,13 @@ class Values:
             self._join_distinct(counted.distinct)
             return
         if self.distinct is not None:
-            self._abandon_low_cardinality()
+            self._count_in_cells()
         if self.cells is None:
             return
         if counted.distinct is not None:
-            self._count_small(counted.distinct)
+            self._move_to_cells(counted.distinct)
         else:
-            is_used = np.unpackbits(counted.marks, count=self.cells.counts.size)
+            is_used = np.unpackbits(counted.occupied, count=self.cells.counts.size)
             self.cells.add(np.flatnonzero(is_used), counted.cells)
             self.n_missing += counted.n_missing
 
@@ -189,18 +204,18 @@ class Values:
         if len(joined.bits) <= MAX_VALUES:
             self.distinct = joined
         else:
-            self._abandon_low_cardinality()
+            self._count_in_cells()
             if self.cells is not None:
-                self._count_small(others)
+                self._move_to_cells(others)
 
-    def _abandon_low_cardinality(self):
+    def _count_in_cells(self):
         distinct, self.distinct = self.distinct, None
         if self.query.has_cells:
             self._make_cells()
-            self._count_small(distinct)
+            self._move_to_cells(distinct)
 
-    def _count_small(self, distinct):
-        # Count values in the cells of the first stage.
+    def _move_to_cells(self, distinct):
+        # Add distinct values to the cells of the first pass.
         self.n_missing += distinct.n_missing
         shift = np.uint32(32 - self.query.next_bits)
         for count, bits, _ in zip(*distinct.as_cells(), strict=True):
@@ -209,13 +224,15 @@ class Values:
 
 
 class CellQuery(NamedTuple):
-    """The cells of a column that a pass counts, given by prefixes of `known` bits.
+    """The cells of a column that a pass divides and counts.
 
-    Values whose upper 16 bits are h have the prefixes from index first[h] to first[h +
-    1]. In the first stage, there are no prefixes, and cells only if `has_cells`.
+    `prefixes` are the leading `n_prefix_bits` ordered bits of the values in each of
+    these cells, and `next_bits` further bits select a subcell. Values whose upper 16
+    bits are h have the prefixes from index first[h] to first[h + 1]. In the first pass,
+    there are no prefixes, and cells are counted only if `has_cells`.
     """
 
-    known: int
+    n_prefix_bits: int
     next_bits: int
     prefixes: np.ndarray
     first: np.ndarray
@@ -223,26 +240,26 @@ class CellQuery(NamedTuple):
 
     @classmethod
     def of_all(cls, has_cells):
-        """Return the query of the first stage."""
-        known, next_bits = STAGES[0]
+        """Return the query of the first pass."""
+        n_prefix_bits, next_bits = STAGES[0]
         nothing = np.zeros(0, np.uint32), np.zeros(0, np.int32)
-        return cls(known, next_bits, *nothing, has_cells)
+        return cls(n_prefix_bits, next_bits, *nothing, has_cells)
 
     @classmethod
     def at(cls, stage, prefixes):
-        """Return the query of a later stage."""
-        known, next_bits = STAGES[stage]
-        halves = prefixes >> np.uint32(max(known - 16, 0))
-        first = np.searchsorted(halves, np.arange((1 << 16) + 1)).astype(np.int32)
-        return cls(known, next_bits, prefixes, first)
+        """Return the query of a later pass."""
+        n_prefix_bits, next_bits = STAGES[stage]
+        upper_16_bits = prefixes >> np.uint32(max(n_prefix_bits - 16, 0))
+        first = np.searchsorted(upper_16_bits, np.arange((1 << 16) + 1))
+        return cls(n_prefix_bits, next_bits, prefixes, first.astype(np.int32))
 
 
 class ColumnValues:
-    """Statistics of a numeric column, collected pass by pass until it can be coded.
+    """Statistics of a numeric column, collected pass by pass until it can be encoded.
 
-    The column is divided into at most `max_bins` bins, unless that is 0. With
-    `has_cells`, the first pass counts cells if there are many values, otherwise a later
-    one does.
+    The column is divided into at most `max_bins` bins, or is not divided if `max_bins`
+    is 0. If the column has many values, cells are counted from the first pass on with
+    `has_cells`, and from a later pass on without it.
     """
 
     def __init__(self, max_bins, has_cells=True):
@@ -250,53 +267,53 @@ class ColumnValues:
         self.n_missing, self.is_whole = 0, True
         self.query = CellQuery.of_all(has_cells and max_bins > 0)
         self.has_code_per_value = False  # whether each value has its own code
-        self._stage = 0
-        self._known = self._bins = None  # sorted cells; the result of `bins`
+        self._stage = 0  # index of the pass in `STAGES`
+        self._cells = self._bins = None  # sorted cells; the result of `bins`
 
     def learn(self, counted):
-        """Add the counts of a pass; set the next `query`, None if no pass is needed."""
+        """Add the counts of a pass, and set `query` for the next pass (None: done)."""
         self.query = None
         self.is_whole = self.is_whole and counted.is_whole
         if counted.distinct is not None:
-            known, self.n_missing = counted.distinct, counted.distinct.n_missing
-            n_values = len(known.bits) - (self.n_missing > 0)
+            distinct, self.n_missing = counted.distinct, counted.distinct.n_missing
+            n_values = len(distinct.bits) - (self.n_missing > 0)
             self.has_code_per_value = not self.max_bins or n_values <= self.max_bins
-            self._known = known.as_cells()
+            self._cells = distinct.as_cells()
         elif counted.cells is None:
             if self.max_bins:
                 self.query = CellQuery.of_all(has_cells=True)
             return
-        elif self._known is None:
-            self.n_missing, self._known = counted.n_missing, counted.cells
+        elif self._cells is None:
+            self.n_missing, self._cells = counted.n_missing, counted.cells
         else:
-            self._known = self._known.joined(counted.cells)
+            self._cells = self._cells.joined(counted.cells)
         if not self.has_code_per_value:
             self._divide_cells()
         if self.query is None:
             # the cells take much more memory than the bins
-            self._bins, self._known = self._find_bins(), None
+            self._bins, self._cells = self._compute_bins(), None
 
     def _divide_cells(self):
         # Set the query of the cells that contain a boundary of bins.
-        n, lowest, highest = self._known
+        n, lowest, highest = self._cells
         below = np.cumsum(n) - n
-        # the lowest and the highest bin of values of a cell
+        # the bins of the smallest and of the largest value of each cell
         low = bins_of(below, np.ones_like(n), n.sum(), self.max_bins)
         high = bins_of(below + n - 1, np.ones_like(n), n.sum(), self.max_bins)
-        is_open = (lowest < highest) & (low < high)
-        if is_open.any():
+        has_boundary = (lowest < highest) & (low < high)
+        if has_boundary.any():
             self._stage += 1
-            known = STAGES[self._stage][0]
-            prefixes = lowest[is_open] >> np.uint32(32 - known)
+            n_prefix_bits = STAGES[self._stage][0]
+            prefixes = lowest[has_boundary] >> np.uint32(32 - n_prefix_bits)
             self.query = CellQuery.at(self._stage, prefixes)
-            self._known = Cells(*(array[~is_open] for array in self._known))
+            self._cells = Cells(*(array[~has_boundary] for array in self._cells))
 
     def bins(self):
-        """Return floors and levels of the codes, as ordered bits, without NaN."""
+        """Return lower edges and levels of the codes, as ordered bits, without NaN."""
         return self._bins
 
-    def _find_bins(self):
-        n, lowest, highest = self._known
+    def _compute_bins(self):
+        n, lowest, highest = self._cells
         if self.has_code_per_value:
             return lowest, lowest
         below = np.cumsum(n) - n
@@ -309,28 +326,32 @@ class ColumnValues:
         return lowest[first], highest[np.append(first[1:], len(bins)) - 1]
 
     def coder(self):
-        """Return a function that creates the coder, which is much larger."""
-        floors, _ = self.bins()
-        return partial(Coder, floors, len(floors) if self.n_missing else -1)
+        """Return a function that creates the `Coder`.
+
+        The function takes less memory than the coder and is sent to workers.
+        """
+        lower_edges, _ = self.bins()
+        return partial(Coder, lower_edges, len(lower_edges) if self.n_missing else -1)
 
     def column(self, codes):
         """Return the column as codes."""
-        floors, levels = self.bins()
+        lower_edges, levels = self.bins()
         if self.n_missing:
-            floors, levels = (
-                np.append(bits, np.uint32(MISSING_LEVEL)) for bits in (floors, levels)
+            lower_edges, levels = (
+                np.append(bits, np.uint32(MISSING_LEVEL))
+                for bits in (lower_edges, levels)
             )
         return CodedColumn(
             codes,
             len(levels),
             values_of(levels),
-            None if self.has_code_per_value else values_of(floors),
+            None if self.has_code_per_value else values_of(lower_edges),
             self.n_missing > 0,
         )
 
 
 def count_values(column, max_bins):
-    """Return the counts of all values of a column, with which it can be coded."""
+    """Return the counts of all values of a column in memory."""
     known = column[~np.isnan(column)]
     n_missing = len(column) - len(known)
     is_whole = bool((known == np.floor(known)).all())
@@ -342,15 +363,16 @@ def count_values(column, max_bins):
     if n_missing:
         bits = np.append(bits, np.uint32(MISSING_LEVEL))
         counts = np.append(counts, n_missing)
-    values = LowCardinality(bits, counts)
+    values = DistinctValues(bits, counts)
     if not max_bins and len(bits) > MAX_VALUES:
         values = None
     return ColumnCounts(values, None, None, 0, is_whole)
 
 
-# Number of rows whose columns are counted one after another. With fewer rows, the cells
-# of a column are evicted from the cache more often; with more rows, the values are.
-IN_CACHE = 131_072
+# Number of rows that are processed at a time, column by column. With fewer rows, the
+# cells of a column are evicted from the cache more often; with more rows, the values
+# are.
+CACHED_ROWS = 131_072
 
 
 class Reader(NamedTuple):
@@ -364,7 +386,7 @@ class Reader(NamedTuple):
         return Reader(self.schema.of_columns(columns), self.caller)
 
     def read(self, frame, mask=None):
-        """Return the rows of a part, or those of a mask."""
+        """Return the rows of a part as float32, or only those of a mask."""
         if frame.shape[0]:
             X = self.schema.predict(frame, self.caller).X
         else:
@@ -373,26 +395,29 @@ class Reader(NamedTuple):
 
 
 def hash_part(reader, frame, labels, mask=None):
-    """Return the number of rows of a part, and the hashes of those of a mask."""
+    """Return the number of rows of a part, and the hashes of the rows of a mask."""
     labels = labels if mask is None else labels[mask]
     return frame.shape[0], hash_rows(reader.read(frame, mask), labels)
 
 
 class Counting(NamedTuple):
-    """Task that counts values of columns; `queries` by index of the columns read."""
+    """Task that counts values of columns.
+
+    `queries` has the `CellQuery` of each column, by its index among the columns read.
+    """
 
     reader: Reader
     queries: dict
 
     def start(self):
         """Return empty counts."""
-        return {j: Values(query) for j, query in self.queries.items()}
+        return {j: ValueCounter(query) for j, query in self.queries.items()}
 
     def count(self, values, frame, mask=None):
         """Add the rows of a part."""
         X = self.reader.read(frame, mask)
-        for start in range(0, len(X), IN_CACHE):
-            rows = X[start : start + IN_CACHE]
+        for start in range(0, len(X), CACHED_ROWS):
+            rows = X[start : start + CACHED_ROWS]
             for j, column_values in values.items():
                 column_values.count(rows, j)
 
@@ -408,7 +433,11 @@ class Counting(NamedTuple):
 
 
 class Coding(NamedTuple):
-    """Encodes the rows of a part; `made` creates the coders on the worker."""
+    """Function that encodes the rows of a part.
+
+    `coders` has a function per numeric column that creates its `Coder`. It is sent to
+    the workers, where `with_coders` calls these functions.
+    """
 
     coders: dict
     dtypes: list
@@ -418,8 +447,8 @@ class Coding(NamedTuple):
         coders = {k: self.coders[j] for k, j in enumerate(columns) if j in self.coders}
         return Coding(coders, [self.dtypes[j] for j in columns])
 
-    def made(self):
-        """Return a copy with created coders."""
+    def with_coders(self):
+        """Return a copy in which the coders have been created."""
         return self._replace(coders={j: make() for j, make in self.coders.items()})
 
     def __call__(self, X):
@@ -429,15 +458,15 @@ class Coding(NamedTuple):
         if j in self.coders:
             codes = np.empty(len(X), np.uint8)
             if not self.coders[j].code(X, j, codes):
-                raise RuntimeError(CHANGED)
+                raise RuntimeError(ROWS_CHANGED)
             return codes
         codes = X[:, j]
         if (codes < 0.0).any():
-            raise RuntimeError(CHANGED)
+            raise RuntimeError(ROWS_CHANGED)
         return codes.astype(self.dtypes[j])
 
 
-COLUMNS_AT_ONCE = 64  # columns that are read or coded at a time
+COLUMNS_AT_ONCE = 64  # number of columns that are read or encoded at a time
 
 
 def code_part(reader, coding, n_levels, n_classes, frame, labels, mask=None):
@@ -448,16 +477,16 @@ def code_part(reader, coding, n_levels, n_classes, frame, labels, mask=None):
     codes = make_arrays([len(y)] * n_columns, coding.dtypes, None)
     for first in range(0, n_columns, COLUMNS_AT_ONCE):
         columns = range(first, min(first + COLUMNS_AT_ONCE, n_columns))
-        of_group = coding.of_columns(columns).made()
-        read, some = reader, frame
+        of_group = coding.of_columns(columns).with_coders()
+        read, selected = reader, frame
         if len(columns) < n_columns:
             read = reader.of_columns(columns)
-            some = getattr(frame, "iloc", frame)[:, columns]
+            selected = getattr(frame, "iloc", frame)[:, columns]
         stop = 0
-        for begin in range(0, frame.shape[0], IN_CACHE):
-            rows = slice(begin, begin + IN_CACHE)
-            # some rows at a time, because floats take more memory than codes
-            X = read.read(some[rows], None if mask is None else mask[rows])
+        for begin in range(0, frame.shape[0], CACHED_ROWS):
+            rows = slice(begin, begin + CACHED_ROWS)
+            # in slices, because floats take more memory than codes
+            X = read.read(selected[rows], None if mask is None else mask[rows])
             start, stop = stop, stop + len(X)
             for j, part in zip(columns, of_group(X), strict=True):
                 codes[j][start:stop] = part
@@ -468,7 +497,11 @@ MAX_COUNTED = 1_000_000  # maximal number of categories of a column
 
 
 class CategoryCounts:
-    """Number of rows per category of nominal columns, independent of partitioning."""
+    """Number of rows per category of nominal columns.
+
+    The result does not depend on how the table is divided into parts. Columns that
+    identify rows, see `identifying` in `tables._features`, are ignored.
+    """
 
     def __init__(self, is_nominal, names):
         self._counts = [{} if nominal else None for nominal in is_nominal]
@@ -482,44 +515,45 @@ class CategoryCounts:
             if kind is not None and known not in (None, kind):
                 raise ValueError(mixed_kinds_message(self._names[j], {known, kind}))
             self._kinds[j] = known if kind is None else kind
-            mine = self._counts[j]
+            totals = self._counts[j]
             for value, count in counts.items():
-                mine[value] = mine.get(value, 0) + count
-            if len(mine) > MAX_COUNTED:
+                totals[value] = totals.get(value, 0) + count
+            if len(totals) > MAX_COUNTED:
                 raise ValueError(
                     f"Column {self._names[j]} has more than {MAX_COUNTED} categories. "
                     "Pass the other columns as columns=[...]."
                 )
 
     def features(self):
-        """Return the columns with all categories, before `within_limits`."""
-        dictionaries = []
+        """Return the `Features` with all categories, before `within_limits`."""
+        category_maps = []
         for kind, counts, name in zip(
             self._kinds, self._counts, self._names, strict=True
         ):
             if counts is None:
-                dictionaries.append(None)
+                category_maps.append(None)
                 continue
             order = sort_categories(set(counts), name)
             codes = {value: code for code, value in enumerate(order)}
-            dictionaries.append(Dictionary(kind, codes, name=name))
-        return Features(dictionaries)
+            category_maps.append(CategoryMap(kind, codes, name=name))
+        return Features(category_maps)
 
     def within_limits(self, features):
-        """Return the columns without those that identify rows; check their limits."""
-        dictionaries = [
-            dictionary and dictionary.within_limits(partial(self._identifies_rows, j))
-            for j, dictionary in enumerate(features.dictionaries)
+        """Ignore the columns that identify rows, and check the limits of the others."""
+        category_maps = [
+            category_map
+            and category_map.within_limits(partial(self._identifies_rows, j))
+            for j, category_map in enumerate(features.category_maps)
         ]
-        return Features(dictionaries)
+        return Features(category_maps)
 
     def identifying(self, features):
         """Return a mask of the columns that identify rows."""
-        mask = np.zeros(len(features.dictionaries), dtype=bool)
-        for j, dictionary in enumerate(features.dictionaries):
-            if dictionary is not None:
-                many = len(dictionary.codes) > SMALL_N_CATEGORIES
-                mask[j] = dictionary.abandoned or (many and self._identifies_rows(j))
+        mask = np.zeros(len(features.category_maps), dtype=bool)
+        for j, category_map in enumerate(features.category_maps):
+            if category_map is not None:
+                many = len(category_map.codes) > SMALL_N_CATEGORIES
+                mask[j] = category_map.ignored or (many and self._identifies_rows(j))
         return mask
 
     def of(self, features, j):
@@ -539,14 +573,14 @@ def count_categories(caller, frame, mask=None):
         return []
     table, result = Table.of(frame, caller), []
     for j in range(table.shape[1]):
-        codes, dictionary = Dictionary().encode(
+        codes, category_map = CategoryMap().encode(
             *table.categories(j), table.name(j), learn=True
         )
         codes = codes.astype(np.intp)
         codes = codes if mask is None else codes[mask]
-        rows = np.bincount(codes, minlength=len(dictionary.codes)).tolist()
-        counts = dict(zip(dictionary.codes, rows, strict=True))
+        rows = np.bincount(codes, minlength=len(category_map.codes)).tolist()
+        counts = dict(zip(category_map.codes, rows, strict=True))
         counts = {value: count for value, count in counts.items() if count}
         only_missing = set(counts) <= {MISSING}
-        result.append((None if only_missing else dictionary.kind, counts))
+        result.append((None if only_missing else category_map.kind, counts))
     return result

@@ -1,4 +1,10 @@
-"""Engine for parts of a table in the memory of this process."""
+"""Engine for parts of a table in the memory of this process.
+
+A part is a block of rows whose values are replaced by codes (`CodedPart`). The split of
+a node has several outcomes, one per child, numbered from 0. Rows have two numbers:
+their index in the whole table, and their number in the concatenation of the parts,
+which need not be in the order of the table.
+"""
 
 from functools import partial
 
@@ -11,12 +17,14 @@ from ._steps import Sampled, joined
 class LocalEngine:
     """Engine that counts and divides the rows of nodes, for parts in this process.
 
-    A part is a block of rows as codes, in memory or mapped from a file. `sampled` has
-    the counts and weights of the rows in a tree's sample, `members` the rows of a node,
-    per part.
+    The codes of a part are in memory or mapped from a file. `row_indices` is a list
+    with the indices, in the table, of the rows of each part. `sampled` is a list with
+    one `Sampled` per part: how often a tree's sample contains each row of the part, and
+    with which weight. `members` is a list with one `Members` per part: the rows of a
+    node.
     """
 
-    is_here = True
+    is_local = True
 
     def __init__(self, parts, row_indices, thread_team=None):
         self.parts, self.row_indices = parts, row_indices
@@ -42,38 +50,41 @@ class LocalEngine:
 
     def columns(self):
         """Return the codes of all rows, column by column."""
-        return in_order(_steps.whole(self.parts), self.row_indices)
+        return in_order(_steps.all_columns(self.parts), self.row_indices)
 
     def begin(self, counts, repeated, weights):
-        """Begin a tree; return its sample, the root's rows, counts and weight."""
+        """Begin a tree; return its sample, and the root's rows, counts and weight.
+
+        `counts` is how often each row is drawn, `repeated` whether any is drawn twice.
+        """
         sampled = sample_of_parts(self.row_indices, counts, repeated, weights)
         results = _steps.begin(self.parts, sampled, self._each)
         weight = None if results.weights is None else results.weights[0]
         return sampled, results.members[0], results.counts[0], weight
 
     def divide(self, sampled, members, requests):
-        """Split the rows of nodes; return rows of children, counts and weights."""
+        """Split the rows of nodes; return the rows, counts and weights of children."""
         return _steps.divide(self.parts, sampled, members, requests, self._each)
 
     def count_cells(self, sampled, members, splits):
         """Count the rows of a node by the outcomes of several splits."""
         return _steps.count_cells(self.parts, sampled, members, splits, self._each)
 
-    def sent(self, grow_below):
+    def send(self, grow_below):
         """Return the function that grows subtrees; `DaskEngine` sends it to workers."""
         return grow_below
 
     def grow(self, sampled, members, grow_below, node):
-        """Return a function that grows the subtree of a node, see `grown`."""
+        """Return a function that grows the subtree of a node; `gather` calls it."""
         return partial(self._grow, sampled, members, grow_below, node)
 
     def _grow(self, sampled, members, grow_below, node):
         rows = _steps.collect(self.parts, sampled, members, self.row_indices)
         return grow_below(node, rows)
 
-    def grown(self, growing):
-        """Grow the subtrees and return them."""
-        return self._each(_call, growing)
+    def gather(self, pending):
+        """Call functions that `grow` has returned; return the subtrees."""
+        return self._each(_call, pending)
 
 
 def _call(function):
@@ -81,7 +92,7 @@ def _call(function):
 
 
 def _side_by_side(thread_team, function, *lists):
-    # The same as `_steps.one_by_one`, in the threads of a team.
+    # Call a function as `_steps.one_by_one` does, but in the threads of a team.
     calls = list(zip(*lists, strict=True))
     results = [None] * len(calls)
 
@@ -102,7 +113,7 @@ def n_rows_of(row_indices):
 
 
 def in_table(row_indices, rows):
-    """Return the indices in the table of rows that are numbered through the parts."""
+    """Return the indices in the table of rows, given by their numbers in the parts."""
     edges = np.cumsum([0, *map(n_rows_of, row_indices)])
     ends = np.searchsorted(rows, edges)
     parts = []
@@ -113,7 +124,7 @@ def in_table(row_indices, rows):
 
 
 def in_order(columns, row_indices):
-    """Sort columns of all rows of the parts by the order of the table."""
+    """Sort the rows of concatenated parts by their index in the table."""
     row_indices = in_table(row_indices, np.arange(len(columns[0])))
     if (np.diff(row_indices) > 0).all():
         return columns
@@ -122,7 +133,7 @@ def in_order(columns, row_indices):
 
 
 def sample_of_parts(row_indices, counts, repeated, weights):
-    """Return counts and weights of the rows of each part in a sample."""
+    """Return the `Sampled` of each part: how often its rows are drawn, and weights."""
     if counts is not None:
         counts = counts.astype(np.uint8 if counts.max() < 256 else np.int32)
     sampled = []

@@ -1,4 +1,8 @@
-"""Fitting an estimator to a table in parts."""
+"""Fitting an estimator to a table in parts (blocks of rows).
+
+Values are replaced by codes: indices of the bins, categories or distinct values of a
+column.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from .._compat import _fit_context
 from ..ensemble.forest._classes import ConfidenceForestClassifier
 from ..tables._columns import warn_of_unparseable
 from ..tables._content_order import ContentOrder
+from ..tables._dict_rows import names_of
 from ..tables._features import MAX_CATEGORIES, nominal_columns
 from ..tables._frames import Table, library_of
 from ..tables._growth_data import CodedColumn, resolve_class_weight
@@ -23,7 +28,6 @@ from ..tables._labels import (
     encode_labels,
     read_labels,
 )
-from ..tables._records import names_of
 from ..tables._schema import Schema
 from ..tree._classes import ConfidenceTreeClassifier
 from ..tree.pruning._classes import C45Pruning
@@ -58,10 +62,12 @@ BYTES_AT_ONCE = 64 * 2**20  # of columns that are read once, because they fit in
 class PartedTable(NamedTuple):
     """Training rows in parts, all of weight 1.
 
-    `y` has indices of `classes`. `positions` has the index of each row of the parts, -1
-    if it is ignored; None means that all rows are used in their order. `row_indices`
-    are the used ones of the `n_input_rows` rows. `categories` has the number of rows
-    per category. The file of codes is in `folder`, unless that is None.
+    `y` has indices of `classes`. `positions` has the index in `y` of each row of the
+    parts, -1 if the row is ignored; None means that all rows are used in their order.
+    `row_indices` are the indices of the used rows among the `n_input_rows` rows.
+    `categories` has the number of rows per category, and `fractional` the columns that
+    have values with a fractional part. The temporary file of codes is in `folder`; if
+    that is None, codes are in memory.
     """
 
     parts: object
@@ -98,7 +104,10 @@ class PartedTable(NamedTuple):
         return ContentOrder(first, second)
 
     def at(self, row_indices, weight=None):
-        """Return some of the rows, in another order; `weight` is not used."""
+        """Return some of the rows, in another order.
+
+        `weight` is part of the protocol, but rows in parts have no weights.
+        """
         positions = np.full(len(self.y), -1, dtype=np.int32)
         positions[row_indices] = np.arange(len(row_indices), dtype=np.int32)
         if self.positions is not None:
@@ -108,11 +117,14 @@ class PartedTable(NamedTuple):
         return self._replace(positions=positions, y=self.y[row_indices])
 
     def identifying(self):
-        """Return a mask of the nominal columns that identify rows."""
+        """Return a mask of the nominal columns that identify rows.
+
+        More than half of the rows have a category that no other row has.
+        """
         return self.categories.identifying(self.schema.features)
 
     def integer_columns(self, columns, data):
-        """Return those of the columns that have only integers, once encoded."""
+        """Return the columns that have only integers; call `encode` before."""
         return sorted(columns.difference(self.fractional))
 
     def encode(self, settings, n_bins=0, thread_team=None):
@@ -122,14 +134,18 @@ class PartedTable(NamedTuple):
         codes = None
         if self.parts.reads_columns:
             codes = make_arrays([len(self.y)] * len(dtypes), dtypes, self.folder)
-        coders, metadata, pending = self._count_columns(n_bins, thread_team, codes)
-        metadata = [
-            metadata[j] if j in metadata else CodedColumn(np.zeros(1, dtype), n)
+        coders, column_metadata, pending = self._count_columns(
+            n_bins, thread_team, codes
+        )
+        column_metadata = [
+            column_metadata[j]
+            if j in column_metadata
+            else CodedColumn(np.zeros(1, dtype), n)
             for j, (n, dtype) in enumerate(zip(n_levels, dtypes, strict=True))
         ]
         coding = Coding(coders, dtypes)
         y = self.y.astype(np.uint8 if n_classes <= 256 else np.uint16)
-        n_levels = [column.n_levels for column in metadata]
+        n_levels = [metadata.n_levels for metadata in column_metadata]
         if codes is None:
             engine = self.parts.engine(
                 partial(code_part, self.reader, coding, n_levels, n_classes),
@@ -144,7 +160,7 @@ class PartedTable(NamedTuple):
             engine = LocalEngine([part], [slice(0, len(y))])
         return PartedData(
             engine,
-            metadata,
+            column_metadata,
             self.y,
             n_classes,
             self.class_weight,
@@ -165,7 +181,7 @@ class PartedTable(NamedTuple):
 
     @property
     def _by_row(self):
-        # Return a mask of the rows that are learned, if some are not.
+        # Return a tuple of a mask of the rows that are learned; empty if all are.
         if self.positions is None or len(self.y) == len(self.positions):
             return ()
         return (self.positions >= 0,)
@@ -186,15 +202,16 @@ class PartedTable(NamedTuple):
         return n_levels, [np.uint8 if n <= 256 else np.uint16 for n in n_levels]
 
     def _count_columns(self, max_bins, thread_team, codes):
-        # Find the codes of the numeric columns. Return coders; each column as a
-        # `CodedColumn` of one row; and the columns that are not in `codes` yet.
+        # Find the codes of the numeric columns. Return functions that create their
+        # coders, their metadata (a `CodedColumn` of one row each), and the columns
+        # whose codes are not in `codes` yet.
         n_levels, dtypes = self._sizes_of_codes()
         numeric = [j for j, n in enumerate(n_levels) if not n]
         n_threads = 1 if thread_team is None else thread_team.n_threads
         at_once = max(1, CELLS_AT_ONCE // n_threads)
         in_memory = codes is not None and at_once * 4 * len(self.y) <= BYTES_AT_ONCE
         size = len(numeric) or 1 if codes is None else at_once
-        coders, metadata, many = {}, {}, []
+        coders, column_metadata, too_many = {}, {}, []
         for start in range(0, len(numeric), size):
             group = numeric[start : start + size]
             values = {
@@ -205,19 +222,25 @@ class PartedTable(NamedTuple):
                 self._count_in_memory(values, max_bins, codes)
             else:
                 self._count_in_passes(values, at_once, thread_team)
-            many += [j for j in group if not (values[j].has_code_per_value or max_bins)]
-            if many:
+            too_many += [
+                j for j in group if not (values[j].has_code_per_value or max_bins)
+            ]
+            if too_many:
                 continue
             for j in group:
-                metadata[j] = values[j].column(np.zeros(1, dtypes[j]))
+                column_metadata[j] = values[j].column(np.zeros(1, dtypes[j]))
                 coders[j] = values[j].coder()
             self.fractional.update(j for j in group if not values[j].is_whole)
-        self._check_few(many)
+        self._check_n_distinct(too_many)
         coded = set(numeric) if in_memory else set()
-        return coders, metadata, [j for j in range(len(dtypes)) if j not in coded]
+        return (
+            coders,
+            column_metadata,
+            [j for j in range(len(dtypes)) if j not in coded],
+        )
 
     def _count_in_memory(self, values, max_bins, codes):
-        # Count and code columns whose values are in memory together.
+        # Count and encode columns whose values fit in memory together.
         reader, names = self._reading(list(values))
         X = np.empty((len(self.y), len(values)), np.float32)
         start = 0
@@ -234,7 +257,8 @@ class PartedTable(NamedTuple):
                 of_column.coder()().code(X, k, codes[j])
 
     def _count_in_passes(self, values, at_once, thread_team):
-        # Count cells of columns, a group of them until all of its bins are known.
+        # Count the values of columns. After the first pass, a group of columns is
+        # counted until all of its bins are known.
         self._count(values, list(values), thread_team)
         while pending := [j for j in values if values[j].query]:
             group = pending[:at_once]
@@ -258,11 +282,11 @@ class PartedTable(NamedTuple):
             return self.reader, names
         return self.reader.of_columns(columns), [names[j] for j in columns]
 
-    def _check_few(self, many):
-        if many:
+    def _check_n_distinct(self, too_many):
+        if too_many:
             columns = self.schema.columns
-            names = ", ".join(repr(columns[j]) for j in many[:3])
-            more = ", ..." if len(many) > 3 else ""
+            names = ", ".join(repr(columns[j]) for j in too_many[:3])
+            more = ", ..." if len(too_many) > 3 else ""
             raise ValueError(
                 f"Columns with more than 256 distinct values need bins: {names}{more}. "
                 "Set max_bins, for example max_bins=255."
@@ -274,7 +298,11 @@ class PartedTable(NamedTuple):
             columns = pending[start : start + COLUMNS_AT_ONCE]
             reader, names = self._reading(columns)
             write = partial(
-                self._write, codes, columns, reader, coding.of_columns(columns).made()
+                self._write,
+                codes,
+                columns,
+                reader,
+                coding.of_columns(columns).with_coders(),
             )
             self.parts.each(write, names, *self._by_row, thread_team=thread_team)
 
@@ -425,11 +453,13 @@ def _labels_of_part(labels_of, caller, is_missing, frame, rows=None):
     return names, codes.astype(np.uint16), missing
 
 
-Grown = TypeVar("Grown", bound=ConfidenceTreeClassifier | ConfidenceForestClassifier)
+TreeOrForest = TypeVar(
+    "TreeOrForest", bound=ConfidenceTreeClassifier | ConfidenceForestClassifier
+)
 
 
 def fit(
-    estimator: Grown,
+    estimator: TreeOrForest,
     source: Any,
     *,
     target: Any,
@@ -439,7 +469,7 @@ def fit(
     rows: np.ndarray | None = None,
     text_columns: Sequence[str] = (),
     callback: Callable[[FitProgress], object] | None = None,
-) -> Grown:
+) -> TreeOrForest:
     """Fit a tree or a forest to a table that is larger than memory.
 
     The table is read in parts, in several passes. Stored are one byte per number, its
@@ -585,7 +615,7 @@ def fit(
 @_fit_context(prefer_skip_nested_validation=True)
 @learns
 def _fit(estimator, parts, target, columns, temp_folder, is_missing, rows):
-    # As the estimator's own fit does it.
+    # The same steps as in the estimator's own `fit`.
     growth = estimator._growth()
     table = read_parts(
         parts, target, columns, temp_folder, growth.request, is_missing, rows
@@ -594,7 +624,7 @@ def _fit(estimator, parts, target, columns, temp_folder, is_missing, rows):
 
 
 def _never(text):
-    # Labels that are missing values are recognized before they are texts.
+    # The default of `is_missing`: null values are recognized before this is called.
     return False
 
 

@@ -72,7 +72,7 @@ class ParquetParts:
         return self._schema.empty_table().select(columns)
 
     def describe(self, row):
-        """Return the name of the file of a row, and the file's first row and stop."""
+        """Return the name of the file of a row, its first row, and its last row + 1."""
         start = 0
         for file, known in zip(self._files, self._metadata, strict=True):
             if row < start + known.n_rows:
@@ -357,5 +357,7 @@ def _as_text(schema, name):
 def _with_column(schema, name, values):
     import pyarrow as pa
 
-    kind = pa.int64() if any(isinstance(one, int) for one in values) else pa.string()
+    kind = (
+        pa.int64() if any(isinstance(value, int) for value in values) else pa.string()
+    )
     return schema.append(pa.field(name, kind))

@@ -45,7 +45,7 @@ class Reporter:
         self._lock = threading.Lock()
 
     def begin_pass(self):
-        """Report the begin of a pass over the rows."""
+        """Report the start of a pass over the rows."""
         with self._lock:
             self._n_passes, self._n_rows = self._n_passes + 1, 0
             self._pass_begun = time.monotonic()

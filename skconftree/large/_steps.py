@@ -1,8 +1,9 @@
 """Map, reduce and collect over parts of a table, where these are stored.
 
-A part is a block of rows as codes (`CodedPart`). The members of a node are its rows.
-The functions do not modify their arguments, so that a lost result can be computed
-again.
+A part is a block of rows whose values are replaced by codes (`CodedPart`). The members
+of a node are its rows. A split has outcomes, one per child, and assigns one to each
+code of a feature. The functions do not modify their arguments, so that a lost result
+can be computed again.
 """
 
 import mmap
@@ -17,11 +18,11 @@ from ._coded_part import Members
 
 
 class StepResult(NamedTuple):
-    """The rows of nodes in some parts, and sums over them.
+    """The rows of nodes in some parts, and sums over these rows.
 
-    `members` has a list per node with one item per part, `counts` an array per counted
-    node, and `weights` the total weight of each node without repetitions, None without
-    weights.
+    `members` has a list per node with one item per part, and `counts` has an array per
+    node that was counted. `weights` has the total weight of each node, where repeated
+    rows of a bootstrap sample count once; it is None if rows have no weights.
     """
 
     members: list
@@ -41,7 +42,11 @@ class Sampled(NamedTuple):
 
 
 class SplitRequest(NamedTuple):
-    """Split of a node by codes; outcomes whose rows and counts are returned."""
+    """Split of a node: feature and outcome of each code.
+
+    Only the rows of the outcomes `retained` and the counts of the outcomes `counted`
+    are returned.
+    """
 
     feature: int
     outcomes: np.ndarray
@@ -50,7 +55,10 @@ class SplitRequest(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """Rows of a node, with their indices in the table, to sum floats in its order."""
+    """Rows of a node that were gathered from all parts.
+
+    `row_indices` are their indices in the table: floats are summed in this order.
+    """
 
     columns: list
     y: np.ndarray
@@ -119,7 +127,7 @@ def collect(parts, sampled, members, row_indices):
 
 
 def numbers(parts, members):
-    """Return the rows of a node, numbered through the parts."""
+    """Return the numbers of the rows of a node in the concatenation of the parts."""
     first = np.cumsum([0, *(part.n_rows for part in parts)])
     results = [
         start + rows.row_indices()
@@ -129,7 +137,10 @@ def numbers(parts, members):
 
 
 def indices_of(of_part, rows):
-    """Return the indices in the table of rows of a part."""
+    """Return the indices in the table of rows that are given by their index in a part.
+
+    `of_part` has the indices in the table of all rows of the part.
+    """
     if isinstance(of_part, slice):
         return (of_part.start + rows).astype(np.int32)
     return of_part[rows]
@@ -151,7 +162,7 @@ def join_collected(results):
     )
 
 
-def whole(parts):
+def all_columns(parts):
     """Return the codes of all rows of some parts, column by column."""
     return join_columns([part.columns for part in parts])
 
@@ -216,10 +227,10 @@ def make_arrays(lengths, dtypes, folder):
     ]
     padded = [-(-size // CACHE_LINE) * CACHE_LINE for size in sizes]
     total = max(sum(padded), 1)
-    piece = np.empty(total, np.uint8) if folder is None else _mapped(total, folder)
+    block = np.empty(total, np.uint8) if folder is None else _mapped(total, folder)
     arrays, start = [], 0
     for n, dtype, size in zip(lengths, dtypes, padded, strict=True):
-        arrays.append(np.frombuffer(piece, dtype, n, start))
+        arrays.append(np.frombuffer(block, dtype, n, start))
         start += size
     return arrays
 

@@ -1,4 +1,10 @@
-"""Logistic regression on columns and the leaves of a tree: fit, covariance, tests."""
+"""Logistic regression on columns and the leaves of a tree: fit, covariance, tests.
+
+A linear score is a sum of *terms* (columns of a design matrix times coefficients), a
+constant per leaf and an intercept. With two classes there is one score, the log odds of
+the second class; with more, there is one per class. `theta` has all coefficients, with
+a row for each score.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,18 +17,20 @@ from scipy.special import chdtrc, expit, gammaln
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
-MAX_TERMS = 2000  # for standard errors and the selection of columns
-MAX_WORK = 1e7  # scores of all likelihood-ratio tests of a model
-SMALLEST = 1e-7  # probability in a log loss
-MIN_NEWTON = 3e7  # multiplications of a step of Newton's method that takes no time
-MAX_RATIO = 50  # other multiplications of such a step, for each row, class and term
-MAX_JOINT = 2e8  # multiplications for the covariance of all classes together
-RIDGE = 1e-9  # of the variance of terms, because terms can be collinear
-MAX_STEPS = 100  # of Newton's method
+MAX_TERMS = 2000  # up to which standard errors and selection of columns are possible
+MAX_WORK = 1e7  # rows times parameters up to which likelihood-ratio tests are exact
+SMALLEST = 1e-7  # smallest probability in a log loss
+# Newton's method is used if a step takes at most so many multiplications: a number that
+# takes little time, plus a number per row, class and term.
+MIN_NEWTON = 3e7
+MAX_RATIO = 50
+MAX_JOINT = 2e8  # multiplications up to which the covariance includes all classes
+RIDGE = 1e-9  # added to variances of terms (relative), because terms can be collinear
+MAX_STEPS = 100  # maximum number of steps of Newton's method
 
 
 class Term(NamedTuple):
-    """One term of a linear score: what is multiplied by a coefficient."""
+    """One term of a linear score: a standardized column, or a category's indicator."""
 
     column: int
     category: object
@@ -33,10 +41,10 @@ class Term(NamedTuple):
 class Columns(NamedTuple):
     """Standardized numeric columns and one-hot nominal columns of coded rows.
 
-    A numeric column with missing values in training has them replaced by its mean,
-    `fill`, and one more term that indicates them. A nominal column has a term for each
-    of its `codes`, and one for all others if it is in `with_rare`. Columns without
-    variation have no term. Only the terms `kept` are in the score.
+    If a numeric column has missing values in training, they are replaced by its mean,
+    `fill`, and one more term indicates them. A nominal column has a term for each of
+    its `codes`, and one for all other codes if `with_rare` is True for it. Constant
+    columns have no term. `kept` are the indices of the terms that are in the score.
     """
 
     numeric: np.ndarray
@@ -123,7 +131,7 @@ class Columns(NamedTuple):
         return np.array([term.column for term in self.terms], dtype=np.intp)
 
     def only(self, columns):
-        """The same with the terms of some columns."""
+        """Return a copy with the terms of some columns only."""
         return self._replace(kept=self.kept[np.isin(self.column, columns)])
 
     def transform(self, X):
@@ -146,7 +154,7 @@ class Columns(NamedTuple):
 
 
 def _filled(X, numeric, missing, fill):
-    # The numeric columns with their missing values replaced, and indicators of these.
+    # Return the numeric columns without missing values, and indicators of these.
     values = X[:, numeric].astype(np.float64)
     is_missing = np.isnan(values)
     values = np.where(is_missing, fill, values)
@@ -154,7 +162,7 @@ def _filled(X, numeric, missing, fill):
 
 
 class Score(NamedTuple):
-    """Linear score: one row for two classes, otherwise a row for each class."""
+    """Coefficients of a linear score: one row for two classes, else one per class."""
 
     coef: np.ndarray
     leaf_coef: np.ndarray
@@ -162,7 +170,7 @@ class Score(NamedTuple):
 
     @property
     def theta(self):
-        """All parameters, a row for each row of the score."""
+        """All coefficients: of terms, of leaves and the intercept, in this order."""
         return np.hstack([self.coef, self.leaf_coef, self.intercept[:, None]])
 
     @classmethod
@@ -171,7 +179,7 @@ class Score(NamedTuple):
         return cls(theta[:, :q], theta[:, q:-1], theta[:, -1])
 
     def centered(self, center):
-        """The same score in other parameters; `center` is None to keep them."""
+        """Return the score with coefficients times a matrix (None: unchanged)."""
         if center is None:
             return self
         return Score.of_theta(self.theta @ center.T, self.coef.shape[1])
@@ -194,11 +202,11 @@ class Rows:
 
     @property
     def scored(self):
-        """Classes that have a row of the score."""
+        """Classes that have a score: all, or the second of two."""
         return np.arange(self.n_classes)[1 if self.n_classes == 2 else 0 :]
 
     def is_small(self, limit):
-        """Whether a step of Newton's method is fast, or has few multiplications."""
+        """Whether a step of Newton's method is fast, or has few operations."""
         size = len(self.scored) * (self.terms.shape[1] + 1)
         work = size**2 * (len(self.y) + self.n_leaves * len(self.scored))
         return work <= max(limit, MIN_NEWTON + MAX_RATIO * len(self.y) * size)
@@ -224,16 +232,16 @@ class Rows:
         return score.values(self.terms, self.leaves)
 
     def proba(self, theta):
-        """Probability of each class that has a row of the score."""
+        """Probability of each class that has a score."""
         return probabilities(self.values(theta), self.n_classes)[:, -len(theta) :]
 
     def error(self, proba, of=slice(None)):
-        """Derivative of the loss with respect to rows of the score."""
+        """Derivative of the loss with respect to the scores of some classes."""
         error = proba - (self.y[:, None] == self.scored[of])
         return error * self.weight[:, None]
 
     def with_terms(self, columns):
-        """The same rows with some of the terms."""
+        """Return the rows with some of the terms only."""
         return replace(self, terms=self.terms[:, columns])
 
 
@@ -286,9 +294,9 @@ def fit_score(rows, C, start=None):
         )
         return Score.of_theta(theta, q)
     if rows.is_small(0):
-        found = _by_newton(rows, C, start, 1e-3)
-        if found is not None:
-            return Score.of_theta(found[0], q)
+        optimum = _by_newton(rows, C, start, 1e-3)
+        if optimum is not None:
+            return Score.of_theta(optimum[0], q)
     if issparse(rows.terms) or rows.n_leaves > 2 * q + 20:
         design = hstack([csr_array(rows.terms), rows.indicator.T], format="csr")
     else:
@@ -300,8 +308,8 @@ def fit_score(rows, C, start=None):
 
 
 def _by_newton(rows, C, theta, tol):
-    # The optimum and the Hessian near it, or None if Newton's method fails. The squared
-    # Newton decrement per row is at most `tol` before the last step.
+    # Return the optimum and the Hessian near it, or None if Newton's method fails. The
+    # squared Newton decrement per row is at most `tol` before the last step.
     limit = tol * rows.weight.sum()
     before = _objective(rows, theta, C)
     for _ in range(MAX_STEPS):
@@ -322,11 +330,11 @@ def _by_newton(rows, C, theta, tol):
 
 
 class Hessian:
-    """Hessian of the penalized negative log-likelihood of some rows of the score.
+    """Hessian of the penalized negative log-likelihood in the coefficients of classes.
 
-    The part of the leaves has one block for each leaf. It is eliminated: `inverse` has
-    the inverse of each block, and `rest` is the Schur complement, of all other
-    parameters: the terms and the intercept.
+    The coefficients of the leaves form a block-diagonal part, with a block per leaf. It
+    is eliminated: `inverse` has the inverse of each block, and `rest` is the Schur
+    complement for the other coefficients, of the terms and the intercept.
     """
 
     def __init__(self, rows, proba, C, of=slice(None)):
@@ -336,6 +344,8 @@ class Hessian:
         n_terms = design.shape[1]
         if n_score > 1:
             design = _dense(design)
+        # Blocks of the Hessian: terms and intercept by themselves, leaves by these, and
+        # (`own`) each leaf by itself. The last column of the design is constant 1.
         whole = np.zeros((n_score, n_terms, n_score, n_terms))
         across = np.zeros((n_leaves, n_score, n_score, n_terms))
         for k in range(n_score):
@@ -363,7 +373,7 @@ class Hessian:
         self.rest -= across.reshape(len(self.weighted), -1).T @ self.weighted
 
     def step(self, theta):
-        """Newton step of all rows of the score, and its squared decrement."""
+        """Newton step of the coefficients, and its squared decrement."""
         rows, theta, q = self.rows, theta[self.of], self.rows.terms.shape[1]
         error = rows.error(self.proba, self.of)
         terms = (rows.design.T @ error).T
@@ -377,7 +387,7 @@ class Hessian:
         return np.hstack([step[:, :-1], of_leaves.T, step[:, -1:]]), decrement
 
     def covariance(self):
-        """Inverse; its four axes are rows of the score and parameters, twice."""
+        """Inverse, of shape (n_scores, n_coefficients, n_scores, n_coefficients)."""
         n_score, n_leaves = self.proba.shape[1], self.rows.n_leaves
         q, size = self.rows.terms.shape[1], self.rows.terms.shape[1] + n_leaves + 1
         of_rest = np.zeros((n_score, size, n_score, q + 1))
@@ -406,29 +416,30 @@ def _dense(matrix):
 
 
 class Curvature:
-    """Covariance matrix of the parameters of a score, given the tree.
+    """Covariance matrix of the coefficients of a score, given the tree.
 
     It is the inverse of the Hessian of the penalized negative log-likelihood: of all
-    parameters together if there are few, otherwise of those of each class.
+    coefficients together if there are few, otherwise of the coefficients of each class
+    separately.
     """
 
     def __init__(self, score, rows, C):
         self.rows, self.C, self.q = rows, C, rows.terms.shape[1]
         theta, self.size = score.theta, score.theta.shape[1]
-        found = None
+        optimum = None
         if len(theta) == 1 or rows.is_small(MAX_JOINT):
-            found = _by_newton(rows, C, theta, 1e-10)
-        if found is None:
+            optimum = _by_newton(rows, C, theta, 1e-10)
+        if optimum is None:
             proba = rows.proba(theta)
             parts = [Hessian(rows, proba, C, [k]) for k in range(len(theta))]
         else:
-            theta, parts = found[0], [found[1]]
+            theta, parts = optimum[0], [optimum[1]]
         self.theta, self.score = theta, Score.of_theta(theta, self.q)
         self.minimum = _objective(rows, theta, C)
         self.covariance = [part.covariance() for part in parts]
 
     def variances(self, contrasts):
-        """Variance of ``contrasts @ parameters``, in each row of the score."""
+        """Variance of ``contrasts @ coefficients``, for each row of the score."""
         return np.array(
             [
                 ((contrasts @ part[k, :, k]) * contrasts).sum(axis=1)
@@ -438,10 +449,11 @@ class Curvature:
         )
 
     def test(self, contrasts, groups):
-        """Likelihood-ratio tests that groups of contrasts are 0 in all rows of a score.
+        """Test for each group of contrasts whether they are 0 in all rows of the score.
 
-        The restricted optimum is that of the quadratic approximation. If there are many
-        rows and groups, so is the likelihood (Wald test). Returns p-values.
+        The likelihood-ratio tests use the restricted optimum of the quadratic
+        approximation of the log-likelihood. If there are many rows and groups, they
+        also use its values (Wald tests). Returns p-values.
         """
         changes = np.empty((len(groups), *self.theta.shape))
         statistic, rank = np.zeros(len(groups)), np.ones(len(groups))
@@ -472,8 +484,8 @@ class Curvature:
 def forward_scores(rows, column, C, n_columns):
     """Select columns one after the other, by score tests given the leaves.
 
-    Yields the indices of the terms of no column, of one, and so on up to `n_columns`,
-    and the score that is fitted to them.
+    For no column, one column, and so on up to `n_columns`, yield the indices of the
+    terms of the selected columns, and the score that is fitted to them.
     """
     q, selected = rows.terms.shape[1], []
     groups = {j: np.flatnonzero(column == j) for j in sorted(set(column.tolist()))}

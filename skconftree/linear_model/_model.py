@@ -1,7 +1,9 @@
-"""Model of OASIS, and the scores by which it selects labels to query.
+"""Model of the classifier OASIS, and the scores by which it selects labels to query.
 
-A problem separates two classes, or one class from the rest, by hyperplanes (planes):
-the particles of a particle filter.
+OASIS (online, active, semi-supervised) is a linear classifier for streams. A binary
+problem separates two classes, or one class from the rest, by hyperplanes (planes): the
+particles of a particle filter, a weighted sample from their posterior. A `call` has the
+validated arguments of `partial_fit`.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import InvalidParameterError
+from ..tables._dict_rows import DictRows, names_of
 from ..tables._features import refuse_categories
 from ..tables._labels import Classes
-from ..tables._records import Records, names_of
 from ..tables._row_hashes import Rows
 from ..tables._schema import Schema, refuse_infinite
 from ..utils._codec import canonical, default_parameters, merge_defaults
@@ -30,7 +32,7 @@ from ._particle_filter import ParticleFilter, restored
 def read_doubles(X, schema, caller):
     """Validate rows of finite numbers and convert them to double precision."""
     names = None
-    if type(X) is Records and schema is not None:
+    if type(X) is DictRows and schema is not None:
         schema.check_names(X, caller)
         X = X.numbers
     else:
@@ -59,7 +61,7 @@ MAX_SCALED = 1e100  # limit of standardized values: products of two are finite
 
 
 def mean_and_scale(X):
-    """Mean and scale that standardize each feature to a standard deviation of 1/2.
+    """Return the mean and scale by which features get a standard deviation of 1/2.
 
     The scale of a constant feature, or of one whose variance overflows, is infinite.
     """
@@ -85,17 +87,17 @@ FIRST_ROWS = 100  # rows that determine the scale in partial_fit
 
 
 def count_problems(n_classes):
-    """Number of hyperplanes that separate the classes: one for two, none for one."""
+    """Number of binary problems: 1 for two classes, 0 for one, else one per class."""
     return n_classes if n_classes > 2 else n_classes - 1
 
 
 @dataclass(eq=False)
 class OASISModel:
-    """State of an OASIS classifier: a particle filter, or rows that wait for the scale.
+    """State of an OASIS classifier: a particle filter, or rows that wait for it.
 
-    `waiting` are rows, labels and weights that are learned as soon as the scale of the
-    features is known; `particle_filter` is None before. The first `n_taken` rows of the
-    call that created this model are already processed.
+    Until the scale of the features is known, `particle_filter` is None, and `waiting`
+    has the rows, labels and weights that will be learned then. `n_taken` is the number
+    of rows of the current call that were processed when this model was created.
     """
 
     schema: Schema
@@ -110,7 +112,7 @@ class OASISModel:
 
     @property
     def grows(self):
-        """Whether rows are learned at once."""
+        """Whether rows can be learned, because the scale is known."""
         return self.particle_filter is not None
 
     @property
@@ -144,7 +146,7 @@ class OASISModel:
         return scaled(X, self.mean, self.scale, intercept)
 
     def odds(self, X):
-        """Odds of each problem; 1 to 1 before there are particles."""
+        """Odds of each binary problem; 1 to 1 before there are particles."""
         if self.particle_filter is None:
             return np.ones((len(X), count_problems(len(self.classes)), 2))
         return self.particle_filter.odds(self.scaled(X))
@@ -303,7 +305,7 @@ class QueryMixin:
         Raises
         ------
         ValueError
-            If the number of classes is not two, or without particles yet.
+            If the number of classes is not two, or there are no particles yet.
 
         See Also
         --------

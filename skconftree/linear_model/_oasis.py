@@ -1,4 +1,4 @@
-"""The OASIS estimator."""
+"""The estimator OASIS: an online linear classifier that uses unlabeled rows, too."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ from ._partially_linear_model import PartiallyLinearModel, TreeLeaves
 
 N_FOLDS = 5
 MAX_TRIED = 30  # columns that n_linear_features="auto" tries at most
-CLEAR = 4.0  # standard errors between models that need no further folds
-LARGE = 10.0  # coefficient per standard deviation of nearly separated classes
-MAX_BY_CHANCE = 0.01  # differences of sibling leaves that are expected by chance
+CLEAR = 4.0  # difference of two models, in standard errors, that needs no further folds
+LARGE = 10.0  # coefficient per standard deviation that indicates separated classes
+MAX_BY_CHANCE = 0.01  # adjusted p-value above which sibling leaves are merged
 
 
 @suggests_parameters()
@@ -90,8 +90,8 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         (expected by chance more than 0.01 times among all siblings) are merged, and the
         score is fitted again, so that fewer leaves remain.
     max_categories : int, default=20
-        Maximum number of terms of a nominal column. Its rarest categories share the
-        last term.
+        Maximum number of terms of a nominal column. If it has more categories, the
+        rarest ones share the last term.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds of the cross-validation. The tree has its own.
 
@@ -208,7 +208,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
     def fit(
         self, X: TableLike, y: LabelsLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit the tree, then the linear score beside its leaves.
+        """Fit the tree, then the linear score together with constants of its leaves.
 
         Parameters
         ----------
@@ -346,7 +346,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         losses = np.zeros((len(table.y), 1 + len(sizes)))
         folds = _folds(table, check_random_state(self.random_state))
         with warnings.catch_warnings():
-            # of columns and categories, which the fit to all rows has reported
+            # warnings about columns and categories; the fit to all rows has issued them
             warnings.simplefilter("ignore", UserWarning)
             for fold in range(folds.max() + 1):
                 test = np.flatnonzero(folds == fold)
@@ -363,7 +363,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         return losses[done], weight
 
     def _losses_of_fold(self, tree, table, train, test, column, all_rows, sizes, start):
-        # Columns are standardized once, for all folds: that uses no labels.
+        # Columns have been standardized once for all folds, which uses no labels.
         n_classes, y = len(table.classes), table.y[test]
         weight = table.sample_weight
         tree.fit(
@@ -411,7 +411,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         return columns
 
     def _fit_rows(self, rows, score):
-        # The score, and its curvature unless it has too many parameters.
+        # Return the score, and its `Curvature` unless it has too many coefficients.
         if score.theta.shape[1] > MAX_TERMS:
             return score, None
         curvature = Curvature(score, rows, self.C)
@@ -480,7 +480,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
 
     @reads
     def explain(self, X: TableLike) -> list[dict[str, Any]]:
-        """Add up the score of each row.
+        """Decompose the score of each row into contributions of columns and the leaf.
 
         Parameters
         ----------
@@ -576,9 +576,10 @@ def _take(X, rows):
 
 
 def _folds(table, random_state):
-    # Fold of each row, stratified. Copies of a row are in one fold, so that weights are
-    # equivalent to copies. So are equal rows with different labels: otherwise the other
-    # labels of a row that is held out would be learned without its own.
+    # Return the fold of each row, stratified. Copies of a row are in one fold, so that
+    # weights are equivalent to copies. Equal rows with different labels are in one
+    # fold, too: otherwise, training on some of these labels would bias the predictions
+    # of the held-out ones.
     groups = ContentOrder(*hash_rows(table.coded, table.y.astype(np.uint16)))
     first = groups.row_indices[groups.starts]
     order = random_state.permutation(len(first))
@@ -593,7 +594,8 @@ def _folds(table, random_state):
 
 
 def _find_equal_leaves(leaves, curvature):
-    # Parents of sibling leaves whose constants do not differ beyond the linear score.
+    # Return the parents of sibling leaves whose constants do not differ significantly,
+    # given the linear score.
     families = leaves.families()
     contrasts, groups = [], []
     for children in families.values():
@@ -614,8 +616,8 @@ def _find_equal_leaves(leaves, curvature):
 
 
 def _centering(rows, columns):
-    # The matrix that subtracts the weighted mean from the coefficients of each nominal
-    # column, and from the constants of the leaves; and the weight of each leaf.
+    # Return the matrix that subtracts the weighted mean from the coefficients of each
+    # nominal column and from the constants of the leaves, and the weight of each leaf.
     q, column = rows.terms.shape[1], columns.column
     weights = np.bincount(rows.leaves, rows.weight, rows.n_leaves)
     share = rows.weight / weights.sum()
@@ -634,7 +636,7 @@ def _centering(rows, columns):
 
 
 def _test(curvature, center, rows, columns, n_features):
-    # Standard errors, and adjusted p-values of the terms and of the leaves.
+    # Return standard errors, and adjusted p-values of the terms and of the leaves.
     n_leaves, column = rows.n_leaves, columns.column
     q = len(column)
     n_score = 1 if rows.n_classes == 2 else rows.n_classes

@@ -45,12 +45,13 @@ class ScoredLeaf(NamedTuple):
 
 @dataclass(eq=False)
 class PartiallyLinearModel:
-    """A fitted tree and the linear score beside its leaves; no score if it was dropped.
+    """A fitted tree, and a linear score with constants of its leaves, unless dropped.
 
-    `columns` are None without a score. `errors` are the standard errors of all
-    coefficients but the intercept. `nodes` are the leaves of the score, which replace
-    merged ones: `replacement` has the leaf that replaces each node of the tree, or the
-    node itself. `constants` has the constant of each node.
+    `columns` is None if the score was dropped. `errors` are the standard errors of all
+    coefficients except the intercept. `nodes` are the nodes of the tree that have a
+    constant: leaves, or inner nodes whose leaves were merged. `replacement` has, for
+    each node of the tree, the node that replaces it after merging, or the node itself.
+    `constants` has the constant of each node.
     """
 
     schema: Schema
@@ -200,10 +201,11 @@ class PartiallyLinearModel:
 
 
 class TreeLeaves:
-    """The leaves of a fitted tree, or the inner nodes that replace merged ones.
+    """The leaves of a fitted tree, or the inner nodes that replace merged leaves.
 
-    `nodes` are these leaves, `index` is the index in `nodes` of each node of the tree
-    or of its replacement, -1 for other inner nodes, and `leaves` those of the rows.
+    `nodes` are these nodes. `index` has, for each node of the tree, the index in
+    `nodes` of it or its replacement, and -1 for other inner nodes. `leaves` has the
+    index in `nodes` of each row. `ends` are the nodes at which rows stop, None: leaves.
     """
 
     def __init__(self, tree, nodes_of_rows, weight, ends=None):
@@ -238,7 +240,7 @@ class TreeLeaves:
         return Rows(terms, self.leaves, y, self.weight, n_leaves, n_classes)
 
     def families(self):
-        """Map each inner node whose children are all leaves to their indices."""
+        """Map each inner node whose children are all leaves to the leaves' indices."""
         children: dict[int, list[int]] = {}
         for node in range(1, self.tree.node_count):
             if self.replacement[node] == node:
@@ -250,12 +252,12 @@ class TreeLeaves:
         }
 
     def merged(self, parents):
-        """The same tree with the leaves below some nodes merged."""
+        """Return the leaves after merging those below some nodes."""
         ends = [*np.flatnonzero(~self.is_inner), *parents]
         return TreeLeaves(self.tree, self.nodes_of_rows, self.weight, ends)
 
     def constants(self, leaf_coef):
-        """Constant of each node: of a leaf, or the weighted mean of those below."""
+        """Return the constant of each node; of an inner one, the mean of its leaves."""
         n = self.tree.node_count
         weight = np.zeros(n)
         total = np.zeros((n, len(leaf_coef)))
@@ -273,7 +275,7 @@ class TreeLeaves:
 
 
 def _single(values):
-    # The entry of the only row of a score, as a float if it is one.
+    # If there is only one row of the score, return its entry, as a float or a tuple.
     if len(values) > 1:
         return values
     value = values[0]

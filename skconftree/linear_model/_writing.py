@@ -1,4 +1,8 @@
-"""The linear score of a partially linear tree as text, and as Python or SQL."""
+"""The linear score of a partially linear tree as text, and as Python or SQL.
+
+The score is the sum of an intercept, of terms (columns or categories times
+coefficients) and of a constant of the leaf.
+"""
 
 import numpy as np
 
@@ -151,7 +155,7 @@ def python_program(model, python, classes, name, leaf_function):
 
     categories = ""
     for key, (known, others) in parts.categories.items():
-        coefs = ", ".join(f"{literal(one)}: {values}" for one, values in known.items())
+        coefs = ", ".join(f"{literal(value)}: {row}" for value, row in known.items())
         categories += f"    {key!r}: ({{{coefs}}}, {others}),\n"
     return PYTHON.format(
         numbers="".join(f"    {item!r},\n" for item in parts.numbers),
@@ -174,7 +178,8 @@ def sql_expression(model, sql, k, leaf_expression):
     parts = ScoreParts(model, range(model.schema.n_features))
 
     def difference(values, j):
-        # The score of class j less that of class k; with two, that of the first is 0.
+        # The score of class j minus that of class k. With two classes, that of the
+        # first is 0.
         values = (0.0, *values) if n_classes == 2 else values
         return number(float(values[j] - values[k]))
 

@@ -35,17 +35,18 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
     meant for active feature selection, in which each binary test has a cost and few
     tests should identify the class [1]_.
 
-    A missing value (NaN, None) has an indicator of its own, if the column had missing
-    values in `fit`; the others of its column are 0. A category that `fit` did not see
-    has 0 in all of them.
+    If a column had missing values (NaN, None) in `fit`, one more indicator is 1 for
+    missing values, for which the other indicators of the column are 0. For a category
+    that did not occur in `fit`, all indicators of the column are 0.
 
     Parameters
     ----------
     max_tests : int or None, default=32
-        Maximum number of tests per column, at least 1, without that for missing values.
-        Larger values keep more detail. For a column with more categories, the most
-        frequent ones are used; for a column with more distinct numbers, thresholds that
-        divide its rows into groups of about equal size. None for all.
+        Maximum number of tests per column, at least 1, not counting the test for
+        missing values. Larger values retain more detail. For a column with more
+        categories, the most frequent ones are used; for a column with more distinct
+        numbers, thresholds that divide its rows into groups of about equal size. None
+        for all.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Which columns are nominal, as in `ConfidenceTreeClassifier`.
@@ -55,7 +56,7 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if `X` had string column names.
+        Names of the columns, if all of them are strings.
     n_tests_ : ndarray of shape (`n_features_in_`,), int
         Number of tests of each column, 0 for a constant column.
     thresholds_ : list of ndarray or None
@@ -63,7 +64,7 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
     categories_ : list of list or None
         Categories of each nominal column that have a test; None for a numeric one.
     missing_ : ndarray of shape (`n_features_in_`,), bool
-        Mask of columns with a test for missing values.
+        Mask of the columns with a test for missing values.
 
     See Also
     --------
@@ -189,7 +190,7 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         values, rows = np.unique(column[~missing], return_counts=True)
         cuts = _midpoints(values)
         if self.max_tests is not None and len(cuts) > self.max_tests:
-            # the cut nearest to each of as many quantiles of the rows, once
+            # the thresholds nearest to `max_tests` quantiles of the rows
             below = np.cumsum(rows[:-1])
             shares = np.arange(1, self.max_tests + 1) / (self.max_tests + 1)
             cuts = cuts[np.unique(_nearest(below, shares * rows.sum()))]
@@ -241,7 +242,7 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
     ) -> NDArray[Any]:
-        """Names of the tests, in brackets.
+        """Get the names of the tests, in brackets.
 
         Parameters
         ----------
@@ -308,8 +309,8 @@ def _are_tests(values, categories):
 
 
 def _midpoints(values):
-    # Halfway between neighbors in float32, as the thresholds of trees: their halves in
-    # float64 neither overflow nor add up to the higher one.
+    # Halfway between neighboring float32 values, like the thresholds of trees: in
+    # float64, the sum of their halves cannot overflow and is below the larger value.
     low, high = values[:-1].astype(np.float64), values[1:].astype(np.float64)
     return low / 2.0 + high / 2.0
 

@@ -66,7 +66,10 @@ def is_number(text):
 
 
 def warn_of_unparseable(table, counts_of, features, max_categories):
-    """Warn of columns of numbers that are nominal because of unparseable values."""
+    """Warn of columns of numbers that are nominal because of unparseable values.
+
+    `counts_of(j)` returns the number of rows of each category of column j.
+    """
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):
         if (

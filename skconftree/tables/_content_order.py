@@ -7,7 +7,7 @@ from ._row_hashes import hash_dense, hash_sparse
 
 
 class ContentOrder:
-    """An order of rows by their content, from two hashes of each row.
+    """Order of rows by their content, from two hashes of each row.
 
     Equal rows with equal labels are a group, and groups are ordered by their hashes. A
     sample draws from the cumulative weights (positive) in this order. It therefore
@@ -17,7 +17,7 @@ class ContentOrder:
     """
 
     def __init__(self, first, second, weight=None):
-        # equal rows by weight, so that the rounding of their sum is unique, too
+        # equal rows are ordered by weight, so that their sum is rounded in one way only
         keys = (second, first) if weight is None else (weight, second, first)
         self.row_indices = np.lexsort(keys)
         new = np.zeros(len(first), dtype=bool)

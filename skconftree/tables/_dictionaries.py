@@ -7,18 +7,21 @@ import numpy as np
 
 from ..utils._codec import is_missing
 from ..utils._warnings import warn
-from ._records import Records
+from ._dict_rows import DictRows
 
 KINDS = ("number", "category")
 
 
 def is_dictionary(X):
-    """Whether X is a row; some sparse tables are dictionaries, too."""
+    """Whether X is a row that is given as a dictionary.
+
+    Some sparse tables are mappings, too, but they have a shape.
+    """
     return isinstance(X, Mapping) and not hasattr(X, "shape")
 
 
 def dictionaries_in(X):
-    """List of the rows of X if it is a dictionary or a list of them, else None."""
+    """Return the rows of X if it is a dictionary or a list of them, else None."""
     if is_dictionary(X):
         return [X]
     if not isinstance(X, list | tuple) or not X or not isinstance(X[0], Mapping):
@@ -31,8 +34,11 @@ def dictionaries_in(X):
     return list(X)
 
 
-class Dictionaries:
-    """Converts lists of dictionaries to tables with the columns of the first list."""
+class DictConverter:
+    """Converter of lists of dictionaries to tables.
+
+    The columns are those of a fitted estimator, or else those of the first list.
+    """
 
     def __init__(self, estimator):
         self.columns = None
@@ -81,7 +87,7 @@ def table_of(rows, columns, *, declared=False):
     feature_names = np.array(names, dtype=object) if has_names else None
     category = "category" if declared else "str"
     dtypes = [category if kind == "category" else "float64" for _, kind in columns]
-    return Records(names, feature_names, dtypes, None, values)
+    return DictRows(names, feature_names, dtypes, None, values)
 
 
 def columns_of_model(model, declared):

@@ -5,8 +5,9 @@ another category; an unknown category has the code -1. Numbers are unchanged, wi
 for missing values.
 
 A `table` is an array or a frame wrapped in the class of its `library` (`_frames.py`).
-Learned rows are those of positive weight: only their categories get codes. A column
-with too many categories is abandoned: all its values are missing.
+Learned rows are training rows of positive weight: only their categories get codes. A
+column with too many categories that identifies the rows is ignored: all its values
+count as missing.
 """
 
 import json
@@ -97,13 +98,13 @@ def refuse_categories(X, caller):
 
 
 def identifying(X, features, weight=None):
-    """Mask of nominal columns that identify rows.
+    """Return a mask of the nominal columns that identify rows.
 
     These have more than ten categories, and more than half of the rows have a unique
     category. New rows do not have these categories, so a split on the column is
-    useless. The rows have labels; `features` describe the columns of X.
+    useless. All rows of X must have labels; `features` describe its columns.
     """
-    out = np.array([d is not None and d.abandoned for d in features.dictionaries])
+    out = np.array([d is not None and d.ignored for d in features.category_maps])
     for j in np.flatnonzero(features.n_categories > SMALL_N_CATEGORIES):
         codes = X[:, j].astype(np.intp)
         out[j] = np.count_nonzero(
@@ -132,31 +133,34 @@ def sort_categories(values, name):
         ) from error
 
 
-class Dictionary:
-    """Categories of a column and their codes; once `abandoned`, all are missing.
+class CategoryMap:
+    """Mapping of the categories of a column to their codes.
 
-    The `kind` is what all categories have in common: text, numbers, truth values, or
-    another type. New categories get codes in order of appearance if `in_order`, as in
-    `partial_fit`, otherwise in ascending order.
+    If the column is `ignored`, all its values are missing. The `kind` is the common
+    type of all categories, for messages: text, numbers, truth values, or another type.
+    New categories get codes in order of appearance if `in_order`, as in `partial_fit`,
+    otherwise in ascending order.
     """
 
-    def __init__(self, kind=None, codes=None, abandoned=False, name=None):
+    def __init__(self, kind=None, codes=None, ignored=False, name=None):
         self.kind = kind  # None before the first value
         self.codes = {} if codes is None else codes
-        self.abandoned = abandoned
-        self.name = (
-            name  # of the column, until `Features.keep_learned` checks the limits
-        )
+        self.ignored = ignored
+        # of the column, until `Features.keep_learned` has checked the limits
+        self.name = name
 
     def encode(self, indices, values, name, *, learn=False, in_order=True):
-        """Codes of indices into `values` (-1: missing), and the extended dictionary."""
-        if self.abandoned:
+        """Encode a column, given by indices into `values` (-1: missing).
+
+        Return the codes, and the map, extended by new categories if `learn`.
+        """
+        if self.ignored:
             return np.zeros(len(indices), dtype=np.float32), self
         indices = indices + 1
         keys = [MISSING, *(MISSING if is_missing(v) else v for v in values)]
         used = np.flatnonzero(np.bincount(indices, minlength=len(keys)))
         kind = self._kind_of([keys[i] for i in used], name)
-        dictionary = self
+        category_map = self
         if learn and any(keys[i] not in self.codes for i in used):
             if in_order:
                 used = used[np.argsort(np.unique(indices, return_index=True)[1])]
@@ -166,12 +170,16 @@ class Dictionary:
             codes = dict(self.codes)
             for value in order:
                 codes.setdefault(value, len(codes))
-            dictionary = Dictionary(kind, codes, name=name)
-        table = [dictionary.codes.get(value, UNKNOWN) for value in keys]
-        return np.array(table, dtype=np.float32)[indices], dictionary
+            category_map = CategoryMap(kind, codes, name=name)
+        table = [category_map.codes.get(value, UNKNOWN) for value in keys]
+        return np.array(table, dtype=np.float32)[indices], category_map
 
     def of_rows(self, row_codes, known, *, in_order):
-        """Codes and dictionary if only some of the rows are learned beyond `known`."""
+        """Restrict the new categories, those not in `known`, to some rows.
+
+        `row_codes` are the codes of these rows. Return the new code of each category,
+        and the new map.
+        """
         used, first = np.unique(row_codes, return_index=True)
         new = used >= len(known.codes)
         used = used[new]
@@ -186,19 +194,22 @@ class Dictionary:
         new_values = [values[code] for code in used]
         kind = known.kind if new_values == [MISSING] else self.kind
         both = {value: code for code, value in enumerate([*known.codes, *new_values])}
-        return codes, Dictionary(kind, both, name=self.name)
+        return codes, CategoryMap(kind, both, name=self.name)
 
     def within_limits(self, separates_rows):
-        """Return it, or abandoned if it `separates_rows`; raise if too large."""
+        """Return the map; a column with too many categories is ignored, or an error.
+
+        It is ignored if it identifies rows, which `separates_rows` computes.
+        """
         n = len(self.codes)
         if n > MAX_CATEGORIES:
             if separates_rows():
-                return Dictionary(self.kind, {MISSING: 0}, abandoned=True)
+                return CategoryMap(self.kind, {MISSING: 0}, ignored=True)
             raise ValueError(
                 f"Column {self.name} has {n} categories; at most {MAX_CATEGORIES} are "
                 f"supported.{_hint(self.codes, self.kind)}"
             )
-        return Dictionary(self.kind, self.codes)
+        return CategoryMap(self.kind, self.codes)
 
     def _kind_of(self, values, name):
         kinds = {kind_of(value) for value in values if value is not MISSING}
@@ -214,28 +225,31 @@ class Dictionary:
 
 
 class Features:
-    """Kinds of the columns of a table, None for a numeric one; immutable."""
+    """Kinds of the columns of a table; immutable.
 
-    def __init__(self, dictionaries):
-        self.dictionaries = dictionaries
+    `category_maps` has a `CategoryMap` for each nominal column, None for a numeric one.
+    """
+
+    def __init__(self, category_maps):
+        self.category_maps = category_maps
 
     @classmethod
     def blank(cls, is_nominal):
-        """Columns of these kinds, without categories."""
-        return cls([Dictionary() if nominal else None for nominal in is_nominal])
+        """Return features of these kinds, without categories."""
+        return cls([CategoryMap() if nominal else None for nominal in is_nominal])
 
     def as_text(self):
-        """Columns as text if possible, so that equal ones have equal states."""
+        """Return JSON if possible, so that equal features have equal states."""
         try:
             columns = [
                 None
-                if dictionary is None
+                if category_map is None
                 else [
-                    dictionary.kind,
-                    to_json([*dictionary.codes]),
-                    *[True] * dictionary.abandoned,
+                    category_map.kind,
+                    to_json([*category_map.codes]),
+                    *[True] * category_map.ignored,
                 ]
-                for dictionary in self.dictionaries
+                for category_map in self.category_maps
             ]
             return json.dumps(columns)
         except (TypeError, ValueError):  # the latter for numbers of thousands of digits
@@ -244,107 +258,107 @@ class Features:
     @classmethod
     def of_text(cls, text):
         """Make features from the result of `as_text`."""
-        dictionaries = []
+        category_maps = []
         for column in json.loads(text):
             if column is None:
-                dictionaries.append(None)
+                category_maps.append(None)
                 continue
-            kind, values, *abandoned = column
+            kind, values, *ignored = column
             codes = {value: code for code, value in enumerate(from_json(values))}
-            dictionaries.append(Dictionary(kind, codes, abandoned=bool(abandoned)))
-        return cls(dictionaries)
+            category_maps.append(CategoryMap(kind, codes, ignored=bool(ignored)))
+        return cls(category_maps)
 
     def __reduce__(self):
         text = self.as_text()
         if text is self:
-            return Features, (self.dictionaries,)
+            return Features, (self.category_maps,)
         return Features.of_text, (text,)
 
     @property
     def n_categories(self):
         """Number of categories of each column; 0 for a numeric one."""
         return np.array(
-            [0 if d is None else max(len(d.codes), 1) for d in self.dictionaries],
+            [0 if d is None else max(len(d.codes), 1) for d in self.category_maps],
             dtype=np.int32,
         )
 
     def kind(self, j):
-        """Kind of the values of a nominal column; None before the first."""
-        return self.dictionaries[j].kind
+        """Kind of the values of a nominal column; None before the first value."""
+        return self.category_maps[j].kind
 
     @property
     def is_categorical(self):
         """Which columns are nominal, as a mask."""
-        return np.array([d is not None for d in self.dictionaries])
+        return np.array([d is not None for d in self.category_maps])
 
     @property
     def categories(self):
         """List of list or None: the categories of each column by code."""
-        return [None if d is None else list(d.codes) for d in self.dictionaries]
+        return [None if d is None else list(d.codes) for d in self.category_maps]
 
     def encode(self, table):
-        """Matrix of numbers and codes; the columns must be of the same kinds."""
+        """Return the matrix of numbers and codes of a table with the same columns."""
         matrix, _ = self._encode(table, learn=False)
         return matrix
 
     def learn(self, table, *, in_order=True):
         """Encode, and assign codes to new categories; then call `keep_learned`."""
-        matrix, dictionaries = self._encode(table, learn=True, in_order=in_order)
-        if all(map(lambda a, b: a is b, dictionaries, self.dictionaries)):
+        matrix, category_maps = self._encode(table, learn=True, in_order=in_order)
+        if all(map(lambda a, b: a is b, category_maps, self.category_maps)):
             return matrix, self
-        return matrix, Features(dictionaries)
+        return matrix, Features(category_maps)
 
     def keep_learned(
         self, matrix, known=None, learned=None, weight=None, *, in_order=True
     ):
         """Remove categories of rows that are not learned, and check the limits.
 
-        Rows of weight 0 are only known after a table has been read. The matrix, from
-        `learn`, gets the codes that it would have if there were only the rows `learned`
-        (None: all). `known` are the previous features, which are returned if there is
-        no new category.
+        The rows of weight 0 are found only after a table has been read. `matrix` is a
+        result of `learn`. Its codes are changed to those that it would have if there
+        were only the rows `learned` (None: all). `known` are the previous features,
+        which are returned if there is no new category.
         """
         if known is None:
             known = Features.blank(self.is_categorical)
-        dictionaries = list(known.dictionaries)
-        for j, dictionary in enumerate(self.dictionaries):
-            if dictionary is known.dictionaries[j]:
+        category_maps = list(known.category_maps)
+        for j, category_map in enumerate(self.category_maps):
+            if category_map is known.category_maps[j]:
                 continue
-            if dictionary.abandoned:
-                dictionaries[j] = dictionary
+            if category_map.ignored:
+                category_maps[j] = category_map
                 continue
             row_codes = matrix[:, j].astype(np.intp)
             weights = weight
             if learned is not None:
-                codes, dictionary = dictionary.of_rows(
-                    row_codes[learned], known.dictionaries[j], in_order=in_order
+                codes, category_map = category_map.of_rows(
+                    row_codes[learned], known.category_maps[j], in_order=in_order
                 )
                 matrix[:, j] = codes[row_codes]
                 row_codes = matrix[learned, j].astype(np.intp)
                 weights = None if weight is None else weight[learned]
-            if dictionary is not known.dictionaries[j]:
+            if category_map is not known.category_maps[j]:
                 separates_rows = partial(_separates_rows, row_codes, weights)
-                dictionary = dictionary.within_limits(
+                category_map = category_map.within_limits(
                     (lambda: False) if in_order else separates_rows
                 )
-                if dictionary.abandoned:
+                if category_map.ignored:
                     matrix[:, j] = 0.0
-            dictionaries[j] = dictionary
-        if all(map(lambda a, b: a is b, dictionaries, known.dictionaries)):
+            category_maps[j] = category_map
+        if all(map(lambda a, b: a is b, category_maps, known.category_maps)):
             return known
-        return Features(dictionaries)
+        return Features(category_maps)
 
     def _encode(self, table, **options):
         matrix = np.empty(table.shape, dtype=np.float32)
-        dictionaries = list(self.dictionaries)
-        for j, dictionary in enumerate(dictionaries):
-            if dictionary is None:
+        category_maps = list(self.category_maps)
+        for j, category_map in enumerate(category_maps):
+            if category_map is None:
                 matrix[:, j] = table.numbers(j)
             else:
-                matrix[:, j], dictionaries[j] = dictionary.encode(
+                matrix[:, j], category_maps[j] = category_map.encode(
                     *table.categories(j), table.name(j), **options
                 )
-        return matrix, dictionaries
+        return matrix, category_maps
 
 
 def _hint(codes, kind):
@@ -379,7 +393,7 @@ def warn_of_unknown(table, rows, features):
     if len(rows) < MIN_ROWS:
         return
     for j in np.flatnonzero(features.is_categorical).tolist():
-        codes = features.dictionaries[j].codes
+        codes = features.category_maps[j].codes
         is_known = rows[:, j] != UNKNOWN
         if MISSING in codes:
             is_known &= rows[:, j] != codes[MISSING]

@@ -1,8 +1,9 @@
 """Columns of arrays and of data frames.
 
 Data frames of pandas, polars and pyarrow are recognized by the names of their classes,
-so that none of these libraries has to be imported. So are `Records`, rows given as
-dictionaries.
+so that none of these libraries has to be imported. `DictRows`, which are rows given as
+dictionaries, are recognized in the same way. The subclass of `Table` that reads the
+frames of a library is called its `library`.
 """
 
 import numbers
@@ -67,7 +68,7 @@ class Table:
         return None
 
     def numbers(self, j):
-        """One numeric column."""
+        """Return a numeric column as float32."""
         try:
             # infinity is reported later
             with np.errstate(over="ignore"):
@@ -107,7 +108,7 @@ class Table:
         return self.X[:, j]
 
     def categories(self, j):
-        """One nominal column as indices into a list of values, -1 = missing."""
+        """Return a nominal column as indices into a list of values; -1: missing."""
         column = self.X[:, j]
         if column.dtype.kind != "O":
             values, indices = np.unique(column, return_inverse=True)
@@ -260,7 +261,7 @@ class _ArrowTable(Table):
         )
 
 
-class _RecordsTable(Table):
+class _DictRowsTable(Table):
     declaring = "`columns` of OneByOne"
 
     to_numbers = staticmethod(lambda name: f"None in their place and float(x[{name}])")
@@ -292,7 +293,7 @@ _FRAMES = {
     ("pandas", "DataFrame"): _PandasTable,
     ("polars", "DataFrame"): _PolarsTable,
     ("pyarrow", "Table"): _ArrowTable,
-    ("skconftree", "Records"): _RecordsTable,
+    ("skconftree", "DictRows"): _DictRowsTable,
 }
 # Types that the user has to convert to a data frame, and the code that does it.
 _NO_FRAMES = {

@@ -1,6 +1,6 @@
 """Training data of trees: encoded columns, labels and weights.
 
-The pool are unlabeled rows, which some bounds (split rules of a tree) use.
+The pool consists of unlabeled rows, which some bounds (split rules of a tree) use.
 """
 
 import threading
@@ -23,13 +23,13 @@ COUNT_LIMIT = 2**31
 
 
 class Sample(NamedTuple):
-    """Rows of a table with their weights in a sample; those of weight 0 are absent.
+    """Weights of the rows of a table in a sample; rows of weight 0 are not in it.
 
-    `count` has integer weights; None if all are 1, or if `weight` has them because they
-    are not such integers. `class_counts` are weights, `n_labeled` is a number of rows,
-    `pool` is the weight of the unlabeled rows. `distinct` are the weights without
-    repeated draws of a row, which the bound (split rule) uses; None: those of the
-    sample.
+    `count` has the weights if they are integers, and `weight` if they are not; both are
+    None if all weights are 1. `class_counts` has the weight of each class, `n_labeled`
+    is the number of labeled rows, and `pool` the weight of the unlabeled rows.
+    `distinct` has the weights that the bound (split rule) uses, in which rows that were
+    drawn several times count once; None: the weights of the sample.
     """
 
     count: np.ndarray | None
@@ -47,9 +47,10 @@ class GrowthData(Protocol):
     a forest) and `PartedData` in `large`. Threads can share one, because growing a tree
     does not change it, unless the tree takes over its columns.
 
-    Unlabeled rows have the label `n_classes`. `n_categories` is None if all features
-    are numeric, else 0 for numeric ones. `n_coded` features have a code for each row.
-    `is_whole`: all sample weights are integers.
+    Unlabeled rows have the label `n_classes`. `n_categories` has the number of
+    categories of each feature, 0 for numeric ones; it is None if all are numeric.
+    `n_coded` is the number of features with a code for each row. `is_whole` is whether
+    all sample weights are integers.
     """
 
     n_rows: int
@@ -84,7 +85,7 @@ class GrowthData(Protocol):
 
 
 def sample_rows(y, n_classes, count=None, weight=None, counts=None, distinct=None):
-    """Return the `Sample` of rows, which occur `counts` times (None: once)."""
+    """Return the `Sample` that contains each row `counts` times (None: once)."""
     if counts is not None:
         _check_counts(counts, len(y))
         if weight is not None:
@@ -182,7 +183,7 @@ class MemoryData:
         return self._table
 
     def distinct_values(self, features):
-        """Map those of the features that have few values to their values."""
+        """Map the features that have few distinct values to these values."""
         return self._table.distinct_values(features)
 
     def row_codes(self):
@@ -257,14 +258,15 @@ KINDS = ("auto", "frequency", "relative")
 LARGEST_SUM = 2.0**53
 SMALLEST = 1e-100  # positive frequency
 CLASS_LIMITS = (1e-50, 1e50)
-NEGLIGIBLE = 1e-12  # share of all relative weights, lost in the rounding of sums
-DOUBTFUL = 0.1  # weights with a smaller mean are probably not frequencies
-UNEVEN = 0.5  # warn if the effective number of rows is below this share of the rows
+NEGLIGIBLE = 1e-12  # share of the sum of relative weights below which a weight is 0
+MIN_MEAN_FREQUENCY = 0.1  # weights with a smaller mean are probably not frequencies
+# Warn if the effective number of rows is below this share of the rows.
+MIN_EFFECTIVE_SHARE = 0.5
 
 
 @contextmanager
 def _named(name):
-    # Name the parameter if an integer is too large for a float, which NumPy does not.
+    # If an integer is too large for a float, name the parameter, as NumPy does not.
     try:
         yield
     except OverflowError as error:
@@ -337,7 +339,7 @@ def _check_frequencies(weight, weight_seen):
             "the ratios of the weights matter, use fit with "
             "sample_weight_kind='relative', which has no such limit."
         )
-    if total < DOUBTFUL * len(positive):
+    if total < MIN_MEAN_FREQUENCY * len(positive):
         warn_once_per_ensemble(
             "hardly frequencies",
             f"The sample weights sum to {total:g} over {len(positive)} rows. They are "
@@ -372,7 +374,7 @@ def warn_of_no_split(n_rows, n_effective):
 
 
 def resolve_class_weight(class_weight, classes, y, weight):
-    """One weight per class, or None; "balanced" makes total weights equal."""
+    """Return one weight per class or None; "balanced" makes the totals equal."""
     if class_weight is None:
         return None
     if isinstance(class_weight, dict):
@@ -394,7 +396,7 @@ def resolve_class_weight(class_weight, classes, y, weight):
 
 
 MAX_NODES = np.iinfo(np.int32).max  # nodes of a tree
-LARGEST = float(np.finfo(np.float64).max)  # value of a parameter
+LARGEST = float(np.finfo(np.float64).max)  # largest value of a parameter
 
 
 def resolve_max_features(max_features, n_features):
@@ -416,11 +418,12 @@ def count_limit(limit, largest=MAX_NODES):
 
 
 class CodedColumn(NamedTuple):
-    """Codes of all rows, in one byte each, or in two for more than 256 categories.
+    """Codes of all rows of a column, in one byte each, in two if there are over 256.
 
-    Levels and floors are those of a numeric column, ascending, with NaN last if it
-    `has_missing`. There are no floors if each code is a single value, and no levels if
-    the column is nominal: its codes are those of `n_levels` - 1 categories.
+    In a numeric column, `levels` has the largest value of each code, and `floors`
+    the smallest one; it is None if each code has a single value. Both are ascending,
+    with NaN last if the column `has_missing`. A nominal column has no levels: there is
+    a code for each of the `n_levels` - 1 categories, and one for unknown categories.
     """
 
     codes: np.ndarray
@@ -430,7 +433,10 @@ class CodedColumn(NamedTuple):
     has_missing: bool = False
 
     def limits(self, present):
-        """Smallest and largest value of some rows; codes for categories."""
+        """Return the smallest and largest value of a mask of rows (None: all).
+
+        Categories are compared by their codes.
+        """
         codes = self.codes if present is None else self.codes[present]
         if self.has_missing:
             codes = codes[codes < self.n_levels - 1]

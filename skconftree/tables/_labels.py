@@ -140,7 +140,10 @@ def _warn_of_floats(classes):
 
 
 def find_labels(classes, y):
-    """Indices of numeric labels among ascending classes, compared exactly."""
+    """Return the index of each label among ascending classes, and which are unknown.
+
+    Numbers are compared exactly, also integers with floats.
+    """
     changed = None
     # For single rows of a stream, every call of NumPy matters.
     if y.dtype is not classes.dtype and classes.dtype.kind in "iu":
@@ -166,7 +169,7 @@ ALL_CLASSES = (
 
 
 def class_indices(classes, y, dtype=np.uint16):
-    """Indices of labels, all of which must be among the classes of a model."""
+    """Return the index of each label; all must be among the classes of a model."""
     try:
         index, unknown = find_labels(classes, y)
     except TypeError as error:
@@ -197,7 +200,7 @@ def _converted(y, dtype):
     return converted, changed
 
 
-SMALL_N_LABELS = 4  # up to which a dictionary is used
+SMALL_N_LABELS = 4  # number of labels up to which a dictionary is used
 MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them means no class
 
 
@@ -220,7 +223,7 @@ class Classes:
 
     @classmethod
     def listed(cls, classes):
-        """Classes from a list, before labels are known."""
+        """Return classes that a user lists before the first labels."""
         names = unique_classes(classes)
         _warn_of_floats(names)
         if not 1 <= len(names) <= MAX_CLASSES:
@@ -232,7 +235,7 @@ class Classes:
 
     @classmethod
     def of(cls, y):
-        """Classes of the labels of a whole table."""
+        """Return the classes of the labels of a whole table, and the class indices."""
         names, codes = encode_labels(y)
         _warn_of_floats(names)
         if len(names) > MAX_CLASSES:
@@ -242,7 +245,7 @@ class Classes:
         return cls(names), codes
 
     def codes(self, y, dtype=np.uint16):
-        """Class of each label, all of which must be known."""
+        """Return the class index of each label; all must be known."""
         # a dictionary is faster than NumPy for single rows
         if len(y) <= SMALL_N_LABELS and y.dtype.kind == self.names.dtype.kind:
             if self._indices is None:
@@ -255,7 +258,7 @@ class Classes:
         return class_indices(self.names, y, dtype)
 
     def extended(self, labels):
-        """Classes including new labels, which must be of the same type."""
+        """Return the classes including new labels, which must be of the same type."""
         new = Classes.listed(labels).names
         if new.dtype.kind != self.names.dtype.kind:
             raise ValueError(
@@ -265,7 +268,7 @@ class Classes:
         return Classes.listed(np.union1d(self.names, new))
 
     def indices_of(self, known):
-        """Indices of other classes, all of them among these."""
+        """Return the indices of some of these classes."""
         return np.searchsorted(self.names, known.names).astype(np.intp)
 
     def check(self, classes):
@@ -283,7 +286,7 @@ class Classes:
             )
 
     def more(self, y):
-        """These classes, and those of further labels."""
+        """Return the union of these classes and the classes of further labels."""
         known, added = self.names, unique_classes(y)
         if _kind(known) != _kind(added):
             raise ValueError(
@@ -341,7 +344,10 @@ MAX_PLAIN = 16  # labels up to which scikit-learn's checks are avoided
 
 
 def split_labels(y, missing_label=None, name="y"):
-    """Known labels, and a mask of the rows that have one; errors name `name`."""
+    """Return the known labels, and a mask of the rows that have one.
+
+    `name` is the name of y in errors.
+    """
     if y is None:
         raise ValueError(
             f"This estimator requires y to be passed, but the target {name} is None. "
@@ -386,7 +392,7 @@ def _is_plain(y):
 
 
 def is_unlabeled(y, missing_label=None):
-    """Mask of unknown labels, as in `split_labels`."""
+    """Return a mask of the unknown labels, as in `split_labels`."""
     kind = y.dtype.kind
     if kind == "O":
         marked = [is_missing(label) or _is_marker(label, missing_label) for label in y]

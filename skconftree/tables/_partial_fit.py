@@ -1,11 +1,12 @@
 """The steps of every `partial_fit`: validate and read, start a model, learn.
 
 All validation happens while reading, before the model changes. A new model is set in
-one assignment, and rows that it has learned before an interruption stay learned.
+one assignment, and rows that were learned before an interruption remain learned.
 
 A schema has the names and kinds of the columns, and the code of each category. It is
 immutable: reading rows with new categories returns `Rows` with another schema. A model
-grows if it learns row by row; one that `fit` has made does not, and is started again.
+`grows` if it can learn row by row. A model of `fit` cannot, so `partial_fit` first
+makes one that grows from it.
 """
 
 from typing import NamedTuple
@@ -34,7 +35,7 @@ class Call(NamedTuple):
 
 
 def read_call(estimator, X, y, classes, sample_weight, X_pool):
-    """Validate the arguments of an estimator; X may be `Rows` that have been read."""
+    """Validate the arguments of `partial_fit`; X may be `Rows` that have been read."""
     caller, model = type(estimator).__name__, estimator._model  # caller: for errors
     estimator._check_call(classes, X_pool)  # validates parameters and options
     # categories get codes in the order of their first rows (`in_order`); `known` is the
@@ -67,8 +68,8 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
         # rows of a class of weight 0 are not learned
         weight = np.ones(len(labels)) if weight is None else weight
         weight = np.where(class_weight[labels] > 0.0, weight, 0.0)
-    # Remove categories that only rows of weight 0 have. Those of a
-    # pool get the first codes, therefore X is read again.
+    # Remove categories that only rows of weight 0 have. The categories of a pool get
+    # the first codes; therefore, X is read again.
     if X_pool is not None:
         read, X_pool, schema = rows.schema.with_pool(
             X, X_pool, rows.X, known, weight, caller
@@ -83,10 +84,11 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
 def learn(estimator, call, **options):
     """Train an estimator with validated rows; return the result of `learn`.
 
-    The estimator has a `_model` or None, and `_started(call)`, which makes a model that
-    learns, without rows or from the present model. A model has `grows` (whether it can
-    learn without being started again), `make_ready(call, **options)`, which reserves
-    memory and may raise, and `learn(call, **options)`.
+    The estimator has the attribute `_model`, which is None before the first call, and
+    the method `_started(call)`, which makes a model that grows: an empty one, or one
+    with the contents of the present model. A model has the attribute `grows` (whether
+    it can learn row by row) and the methods `make_ready(call, **options)`, which
+    reserves memory and may raise, and `learn(call, **options)`.
     """
     model = estimator._model
     if model is None or not model.grows:

@@ -1,4 +1,9 @@
-"""Schema of a table: number, names, kinds and categories of columns; reads all rows."""
+"""Schema of a table: number, names, kinds and categories of columns; reads all rows.
+
+Reading validates a table and converts it to float32: categories become codes, for which
+each nominal column has a `CategoryMap`. `DictRows` are rows given as dictionaries. The
+result is `Rows`: a float32 array, whether it is free of NaN, and a schema.
+"""
 
 from contextlib import suppress
 from functools import partial
@@ -12,16 +17,16 @@ from .._compat import check_feature_count, check_feature_names
 from ..utils._arrays import finiteness
 from ..utils._codec import NO_DEFAULT, check_state_parts, merge_defaults
 from ._columns import is_number, warn_of_unparseable
+from ._dict_rows import DictRows, names_of, read_few
 from ._features import (
     MAX_CATEGORIES,
     MISSING,
-    Dictionary,
+    CategoryMap,
     Features,
     nominal_columns,
     warn_of_unknown,
 )
 from ._frames import Table, library_of, refuse_dates, refuse_sparse
-from ._records import Records, names_of, read_few
 from ._row_hashes import Rows, read_plain
 from ._sparse import read_sparse
 
@@ -47,7 +52,11 @@ class Schema(NamedTuple):
 
     @classmethod
     def first(cls, X, caller, categorical_features=None, *, in_order=False):
-        """Read the first rows; categories are sorted unless `in_order`."""
+        """Read the first rows.
+
+        Categories get codes in ascending order, or in order of appearance if
+        `in_order`.
+        """
         nominal = nominal_columns(X, categorical_features)
         if nominal is None and _is_plain(X) and X.size:
             with np.errstate(over="ignore"):
@@ -78,17 +87,17 @@ class Schema(NamedTuple):
         return Rows(rows, finite, cls(rows.shape[1], names, features))
 
     def more(self, X, caller):
-        """Read further rows to learn."""
+        """Read further training rows, which may have new categories."""
         return self._read(X, caller, learns=True)
 
     def predict(self, X, caller):
-        """Read rows to predict."""
+        """Read rows for prediction; new categories get the code of unknown ones."""
         return self._read(X, caller, learns=False)
 
     def _read(self, X, caller, learns):
         if self.features is None:
             plain = X if self.names is None else None
-            if type(X) is Records and X.of_names(self.names):
+            if type(X) is DictRows and X.of_names(self.names):
                 plain = X.numbers
             rows = read_plain(plain, self.n_features, self)
             if rows is not None:
@@ -120,12 +129,12 @@ class Schema(NamedTuple):
         return Rows(rows, finite, self if known else self._replace(features=features))
 
     def known(self, X, caller):
-        """Wrap rows that have been read before."""
+        """Return `Rows` of an array that has been read before."""
         return Rows(X, _is_finite(X, caller, self.names), self)
 
     def check_names(self, X, caller):
-        """Warn or raise if the column names differ from the first ones."""
-        if type(X) is Records:
+        """Warn or raise if the column names differ from those of the first table."""
+        if type(X) is DictRows:
             if not X.of_names(self.names):
                 raise ValueError(
                     f"The columns of this {caller} differ from those of the "
@@ -136,16 +145,16 @@ class Schema(NamedTuple):
             check_feature_names(caller, self.n_features, self.names, X)
 
     def check_count(self, rows, caller):
-        """Raise if the number of columns differs from the first one."""
+        """Raise if the number of columns differs from that of the first table."""
         if rows.shape[1] != self.n_features:
             check_feature_count(caller, self.n_features, rows)
 
     def of_columns(self, columns):
-        """The schema of a subset of columns."""
+        """Return the schema of a subset of columns."""
         names = None if self.names is None else self.names[columns]
         features = self.features
         if features is not None:
-            features = Features([features.dictionaries[j] for j in columns])
+            features = Features([features.category_maps[j] for j in columns])
         dates = self.dates
         if dates is not None:
             dates = tuple(dates[j] for j in columns)
@@ -182,7 +191,10 @@ class Schema(NamedTuple):
     def keep_learned(
         self, rows, known=None, learned=None, weight=None, *, in_order=False
     ):
-        """Ignore rows of weight 0 and check the limits, see `Features.keep_learned`."""
+        """Remove categories that only rows of weight 0 have, and check the limits.
+
+        See `Features.keep_learned`.
+        """
         if self.features is None or self is known:
             return self
         before = None if known is None else known.features
@@ -194,7 +206,7 @@ class Schema(NamedTuple):
         return self._replace(features=features)
 
     def keep_learned_in_order(self, rows, known, weight):
-        """`keep_learned` for rows of a stream; those of weight 0 are not learned."""
+        """Call `keep_learned` for rows of a stream, given their weights."""
         learned = None if weight is None or weight.all() else weight > 0.0
         return self.keep_learned(rows, known, learned, weight, in_order=True)
 
@@ -223,12 +235,12 @@ class Schema(NamedTuple):
             names = np.array([*names, *(name for name, _ in columns)], dtype=object)
         if features is not None or any(nominal for _, nominal in columns):
             known = [None] * self.n_features
-            known = known if features is None else list(features.dictionaries)
+            known = known if features is None else list(features.category_maps)
             features = Features(
                 [
                     *known,
                     *(
-                        Dictionary(codes={MISSING: 0}) if n else None
+                        CategoryMap(codes={MISSING: 0}) if n else None
                         for _, n in columns
                     ),
                 ]
@@ -240,7 +252,7 @@ class Schema(NamedTuple):
         )
 
     def state(self):
-        """The schema as plain values; categories of other types stay objects."""
+        """Return the schema as plain values; categories of other types stay objects."""
         features = None if self.features is None else self.features.as_text()
         return {
             "n_features": self.n_features,
@@ -252,22 +264,22 @@ class Schema(NamedTuple):
 
     @classmethod
     def of_state(cls, state, owner):
-        """Make a schema from a state; `owner` is named in errors."""
+        """Make a schema from a result of `state`; `owner` is named in errors."""
         defaults = {"n_features": NO_DEFAULT, **cls._field_defaults}
         state = merge_defaults(state, defaults, "The schema of a table")
         d, names, features, dates, whole = (state[name] for name in cls._fields)
         if isinstance(features, str):
-            with suppress(TypeError, ValueError):  # rejected below as a text
+            with suppress(TypeError, ValueError):  # it remains a string, rejected below
                 features = Features.of_text(features)
         fits = features is None or (
-            isinstance(features, Features) and len(features.dictionaries) == d
+            isinstance(features, Features) and len(features.category_maps) == d
         )
         check_state_parts(owner, {"categories_": fits})
         return cls(d, names, features, dates, tuple(whole))
 
 
 def as_dense(X):
-    """Rows as a C-contiguous array."""
+    """Return rows as a dense C-contiguous array."""
     return X.toarray(order="C") if issparse(X) else X
 
 

@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 FORMATS = ("csr", "csc")
 BLOCK_ROWS = 8192
-BLOCK_VALUES = 1 << 20  # most values of a block, unless a row has more
+BLOCK_VALUES = 1 << 20  # largest number of values of a block, unless a row has more
 
 
 def read_sparse(X, caller):
@@ -24,7 +24,8 @@ def read_sparse(X, caller):
         raise ValueError(
             "Sparse X contains NaN. Missing values are supported in dense tables only."
         )
-    # infinity is an error, but not an overflow in a sum that scikit-learn tries first
+    # infinity is an error; an overflow in the sum that scikit-learn computes first is
+    # not
     with np.errstate(over="ignore", invalid="ignore"):
         return check_array(
             X, dtype=np.float32, accept_sparse=FORMATS, estimator=caller, input_name="X"
@@ -50,7 +51,7 @@ def _check_indices(X):
 
 
 def blocks(X):
-    """Pairs of a slice and a dense block of its rows; one block if X is dense."""
+    """Yield pairs of a slice of rows and a dense block of them; one block if dense."""
     if not issparse(X):
         yield slice(0, len(X)), X
         return
@@ -70,7 +71,7 @@ def in_blocks(function, X):
 
 
 def take_rows(X, mask):
-    """Rows of a table where a mask is True, dense rows C-contiguous."""
+    """Return the rows of a mask; a dense result is C-contiguous."""
     return X[mask] if issparse(X) else np.ascontiguousarray(X[mask])
 
 
@@ -85,13 +86,13 @@ def stack_rows(above, below):
 
 
 def rows_at(X, row_indices):
-    """Rows of a table in another order."""
+    """Return rows of a table by their indices."""
     # indexing CSC would leave the entries of columns unsorted
     return X.tocsr()[row_indices] if issparse(X) else X[row_indices]
 
 
 def column_limits(X):
-    """Smallest and largest value of each column, ignoring NaN."""
+    """Return the smallest and largest value of each column, ignoring NaN."""
     if issparse(X):
         limits = [X.min(axis=0), X.max(axis=0)]
         limits = [limit.toarray().ravel() for limit in limits]

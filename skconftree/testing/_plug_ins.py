@@ -1,4 +1,4 @@
-"""Checks of bounds, criteria, detectors and prunings, and functions of all checks.
+"""Checks of bounds, criteria, detectors and prunings, and functions that checks share.
 
 A component is an object that a user may define: a bound (split rule), criterion, drift
 detector, pruning method, query strategy or stopping rule. Its kernel is the compiled
@@ -138,7 +138,7 @@ def table(n=900, n_classes=3):
 
 
 def make_noisy_table():
-    """Make the same table with a wrong label in every fifth row, for pruning."""
+    """Make a table as `table` does, with a wrong label in every fifth row."""
     X, y = table(600)
     return X, np.where(np.arange(600) % 5 == 0, (y + 1) % 3, y)
 
@@ -690,7 +690,7 @@ def _check_pruned(name, full, pruned):
 
 
 def strengths_to_try(pruning):
-    """Return the strength of a pruning and a few values from its range."""
+    """Return the strength of a pruning method, and a few values from its range."""
     low, high = pruning.strength_range
     top = high if np.isfinite(high) else low + 1.0
     inside = [low + share * (top - low) for share in (0.1, 0.5, 0.9)]

@@ -1,10 +1,11 @@
 """Checks of query strategies and stopping rules (components) of active learners.
 
 A component receives a context: the rows and the model of the learner, and reproducible
-random numbers. With a pool, the fixed set of rows from which labels are queried, these
-are `rng`, and `memory` is a cache of the component. On a stream they are `draws`, and
-the component stores values between rows in an array, its state. `pool()` makes the rows
-and labels for the checks, and `teach` adds labels to a learner.
+random numbers. A pool is a fixed set of rows from which labels are queried. With a
+pool, the random numbers are `context.rng`, and `context.memory` is a cache of the
+component. On a stream, the random numbers are `context.draws`, and the component stores
+values between rows in an array, its state. `pool()` makes the rows and labels for the
+checks, and `teach` adds labels to a learner.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from ..tables._content_order import ContentOrder, hash_rows
 from ..tables._features import identifying
 from ..tables._growth_data import (
     LARGEST,
-    UNEVEN,
+    MIN_EFFECTIVE_SHARE,
     MemoryData,
     resolve_class_weight,
     rows_with_weight,
@@ -359,7 +359,7 @@ class TreeGrowth(NamedTuple):
             table.relative
             and bound is not None
             and tree.node_count == 1 < tree.max_n_classes
-            and total < UNEVEN * n_rows
+            and total < MIN_EFFECTIVE_SHARE * n_rows
         ):
             warn_of_no_split(n_rows, total)
         elif (

@@ -1,4 +1,4 @@
-"""Files of a source: of a path, a folder, a pattern or an address of fsspec.
+"""Files of a source, which is a path, a folder, a pattern or an address of fsspec.
 
 The folders directly above a file that are named ``column=value`` are columns of all its
 rows (Hive partitions).
@@ -45,14 +45,14 @@ class DataFile(NamedTuple):
 
     @property
     def partition(self):
-        """Columns that the names of folders define, with texts as values."""
-        found = []
+        """Columns that the names of folders define; the values are strings."""
+        pairs = []
         for folder in reversed(PurePath(self.path).parts[:-1]):
             name, equals, value = folder.partition("=")
             if not (name and equals):
                 break
-            found.append((unquote(name), None if value == MISSING else unquote(value)))
-        return dict(reversed(found))
+            pairs.append((unquote(name), None if value == MISSING else unquote(value)))
+        return dict(reversed(pairs))
 
 
 def is_address(source):
@@ -133,10 +133,10 @@ def _matching_files(pattern, names):
         (n for n, part in enumerate(parts) if glob.has_magic(part)), len(parts)
     )
     paths = {PurePath(name): name for name in names}
-    found = sorted(p for p in paths if all(map(_is_data, p.parts[literal:])))
-    if not found:
+    matches = sorted(p for p in paths if all(map(_is_data, p.parts[literal:])))
+    if not matches:
         raise ValueError(f"No file matches {pattern}.")
-    return [paths[path] for path in found]
+    return [paths[path] for path in matches]
 
 
 def partition_values(files):

@@ -47,7 +47,7 @@ def test_a_file_and_a_frame_are_judged_alike():
 
 
 @pytest.mark.parametrize(
-    ("texts", "reading", "values"),
+    ("texts", "parser", "values"),
     [
         (["1", " 2.5", "1e3", "-.5", "1_000"], POINT, [1, 2.5, 1000, -0.5, 1000]),
         (["$1,234", "$ 5.50", "-$7", "12 %"], POINT, [1234, 5.5, -7, 12]),
@@ -62,24 +62,24 @@ def test_a_file_and_a_frame_are_judged_alike():
         (["a"] * 3 + ["5"] * 20, None, None),
     ],
 )
-def test_texts_are_read_in_the_way_that_fits_most_of_them(texts, reading, values):
+def test_texts_are_read_in_the_way_that_fits_most_of_them(texts, parser, values):
     found = infer_column(texts)
-    assert found.reading is reading
-    if reading is not None:
-        read, unparseable = read_numbers(texts, reading)
+    assert found.parser is parser
+    if parser is not None:
+        read, unparseable = read_numbers(texts, parser)
         assert not unparseable
         np.testing.assert_allclose(read, np.float32(values), rtol=1e-6)
 
 
 def test_a_thousand_or_a_bit_more_than_one():
     """Where 1,234 may be both, a file with semicolons has decimal commas."""
-    for comma_first, reading in [(False, POINT), (True, COMMA)]:
+    for comma_first, parser in [(False, POINT), (True, COMMA)]:
         found = infer_column(["1,234", "2,500", "7"], comma_first)
-        assert found.reading is reading
+        assert found.parser is parser
         (note,) = found.notes
-        assert f"'1,234' is read as {reading.parse('1,234'):g}" in note
-    assert infer_column(["1,234", "2.5", "7"], True).reading is POINT
-    assert infer_column(["1,234", "2,5", "7"], False).reading is COMMA
+        assert f"'1,234' is read as {parser.parse('1,234'):g}" in note
+    assert infer_column(["1,234", "2.5", "7"], True).parser is POINT
+    assert infer_column(["1,234", "2,5", "7"], False).parser is COMMA
 
 
 def test_unparseable_values_are_missing():
@@ -231,7 +231,7 @@ def test_counts_of_unparseable_values_survive_a_stop(tmp_path, rows):
 
 @pytest.mark.parametrize("size", ["1", "30", "1000"])
 def test_a_column_that_becomes_text_ends_the_run(tmp_path, rows, capsys, size):
-    """After a hundred, or a tenth of all rows; the size of pieces plays no part."""
+    """After a hundred, or a tenth of all rows; the size of chunks plays no part."""
     table, model = tmp_path / "table.csv", tmp_path / "model"
     words = [[*row[:2], "soon", "many", row[4]] for row in rows]
     write(table, [*rows * 3, *words])
@@ -246,7 +246,7 @@ def test_a_column_that_becomes_text_ends_the_run(tmp_path, rows, capsys, size):
 
 def test_unparseable_values_of_unused_rows_are_not_counted():
     class Stream:
-        path, features, readings = "table.csv", ["a", "b"], [POINT, POINT]
+        path, features, parsers = "table.csv", ["a", "b"], [POINT, POINT]
 
     unparseable = UnparseableValues([(1, 100, ["x"])])
     found = [(3, 0, "y"), (4, 0, "y"), (4, 1, "x"), (5, 0, "y")]
@@ -297,7 +297,7 @@ def test_columns_are_not_searched_for_each_column():
     names = [f"a{place}" for place in range(30_000)]
 
     class Stream:
-        features, readings, header = names, [None] * len(names), [*names, "kind"]
+        features, parsers, header = names, [None] * len(names), [*names, "kind"]
 
         def lookahead(self):
             return [infer_column(("x", "y"))] * len(names)

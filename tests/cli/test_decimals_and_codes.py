@@ -86,7 +86,7 @@ def classes(out, delimiter=";"):
 
 
 @pytest.mark.parametrize(
-    ("texts", "reading"),
+    ("texts", "parser"),
     [
         (["5.644", "358"], COMMA),
         (["-5.644", "358", "1.234.567"], COMMA),
@@ -99,18 +99,18 @@ def classes(out, delimiter=";"):
         (["12,5", "5.644"], COMMA),
     ],
 )
-def test_groups_of_digits_in_a_file_with_semicolons(texts, reading):
+def test_groups_of_digits_in_a_file_with_semicolons(texts, parser):
     found = infer_column(texts, comma_first=True)
-    assert found.reading is reading
-    assert infer_column(texts, decimal=",").reading is (
-        reading if texts in (["5.644", "5.64"], ["0.644", "5.644"]) else COMMA
+    assert found.parser is parser
+    assert infer_column(texts, decimal=",").parser is (
+        parser if texts in (["5.644", "5.64"], ["0.644", "5.644"]) else COMMA
     )
 
 
 def test_another_column_with_decimal_points_settles_the_sign():
     columns = [["5.644", "358"], ["7.4", "0.25"]]
     found, decimal = infer_columns(columns, ["a", "b"], semicolons=True)
-    assert [one.reading for one in found] == [POINT, POINT]
+    assert [one.parser for one in found] == [POINT, POINT]
     assert decimal == "."
     assert found[0].notes == [
         "'5.644' is read as 5.644, as other numbers of the file have decimal points; "
@@ -118,7 +118,7 @@ def test_another_column_with_decimal_points_settles_the_sign():
     ]
     assert found[1].notes == []
     found, decimal = infer_columns(columns, "ab", semicolons=True, decimal=",")
-    assert [one.reading for one in found] == [COMMA, POINT]
+    assert [one.parser for one in found] == [COMMA, POINT]
     assert found[1].notes == [
         "'7.4' is read as 7.4, as --decimal , does not fit this column"
     ]
@@ -128,14 +128,14 @@ def test_another_column_with_decimal_points_settles_the_sign():
     assert found[0] == ColumnType(POINT, [], numbers=POINT, ambiguous="5.644")
     columns.append(["2,5", "3"])
     found, decimal = infer_columns(columns, ["a", "b", "c"], semicolons=True)
-    assert [one.reading for one in found] == [COMMA, POINT, COMMA]
+    assert [one.parser for one in found] == [COMMA, POINT, COMMA]
 
 
 def test_a_sign_that_does_not_fit_is_not_forced():
     found = infer_column(["1.234,5", "7"], decimal=".")
-    assert found.reading is COMMA
+    assert found.parser is COMMA
     assert found.notes[0].endswith(", as --decimal . does not fit this column")
-    assert infer_column(["red", "blue"], decimal=",").reading is None
+    assert infer_column(["red", "blue"], decimal=",").parser is None
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_decimal_sign_of_a_file(columns, semicolons, decimal):
 )
 def test_negative_numbers_of_accountants_and_typesetters(texts, values):
     found = infer_column(texts)
-    read, unparseable = read_numbers(texts, found.reading)
+    read, unparseable = read_numbers(texts, found.parser)
     assert not unparseable
     np.testing.assert_allclose(read, np.float32(values))
 
@@ -260,7 +260,7 @@ def test_values_with_the_other_sign_are_missing_with_a_hint(run, write):
 )
 def test_numbers_of_equal_length_that_begin_with_0_are_codes(texts, are_codes):
     found = infer_column(texts, name="zip")
-    assert (found.reading is None) is are_codes
+    assert (found.parser is None) is are_codes
     assert found.numbers is POINT
     if are_codes:
         assert "--numeric zip reads them as numbers" in found.notes[0]
@@ -344,8 +344,8 @@ def test_whole_numbers_all_different_and_unordered_may_be_ids(values, noted):
 )
 def test_the_only_order_of_dates_that_fits_is_taken(texts, order):
     found = infer_column(texts)
-    assert found.reading is (None if order is None else DATES[order])
-    assert infer_column(texts, dates="mdy").reading in (None, DATES["mdy"])
+    assert found.parser is (None if order is None else DATES[order])
+    assert infer_column(texts, dates="mdy").parser in (None, DATES["mdy"])
 
 
 def test_dates_are_read_in_every_command(run, write, tmp_path):

@@ -77,16 +77,16 @@ def test_many_long_rows_are_not_in_memory_at_once(table, monkeypatch):
     def read():
         with _readers.CsvStream(table, "kind") as stream:
             guesses = stream.lookahead()
-            return guesses, list(stream.pieces(100))
+            return guesses, list(stream.chunks(100))
 
     guesses, whole = read()
     monkeypatch.setattr(_readers, "MAX_CHARACTERS", 60)
     assert read()[0] == guesses
-    pieces = read()[1]
-    assert [len(piece.X) for piece in whole] == [100, 20]
-    assert {len(piece.X) for piece in pieces} == {10}
-    assert [label for piece in pieces for label in piece.labels] == ["cat", "dog"] * 60
-    assert pieces[-1].fingerprints[-1] == whole[-1].fingerprints[-1]
+    chunks = read()[1]
+    assert [len(chunk.X) for chunk in whole] == [100, 20]
+    assert {len(chunk.X) for chunk in chunks} == {10}
+    assert [label for chunk in chunks for label in chunk.labels] == ["cat", "dog"] * 60
+    assert chunks[-1].fingerprints[-1] == whole[-1].fingerprints[-1]
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "categories"])
@@ -106,15 +106,15 @@ def test_a_text_that_rows_share_is_in_memory_once(tmp_path, kind):
     tracemalloc.start()
     try:
         with _readers.ParquetStream(path, "kind") as stream:
-            assert stream.lookahead()[0].reading is None
-            stream.readings = [None]
-            (piece,) = stream.pieces(n)
+            assert stream.lookahead()[0].parser is None
+            stream.parsers = [None]
+            (chunk,) = stream.chunks(n)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
         pa.set_memory_pool(others)
-    assert piece.X[:, 0].tolist() == [text, None] * (n // 2)
-    assert piece.labels == [text, ""] * (n // 2)
+    assert chunk.X[:, 0].tolist() == [text, None] * (n // 2)
+    assert chunk.labels == [text, ""] * (n // 2)
     assert most < 20_000_000
     assert pool.max_memory() < 20_000_000
 

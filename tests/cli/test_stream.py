@@ -153,10 +153,10 @@ def test_an_interrupted_run_saves_and_goes_on(
     model = tmp_path / "model"
     learn = _stream.Run.learn
 
-    def interrupted(run, piece):
+    def interrupted(run, chunk):
         if run.n_rows == 700:
             os.kill(os.getpid(), number)
-        learn(run, piece)
+        learn(run, chunk)
 
     before = signal.getsignal(number)
     monkeypatch.setattr(_stream.Run, "learn", interrupted)

@@ -1,6 +1,6 @@
 """Tables with texts and holes are what users have, and a stream shows them bit by bit.
 
-Which columns are nominal must not depend on how the rows are cut into pieces, and a
+Which columns are nominal must not depend on how the rows are cut into chunks, and a
 category that comes late, a kill or a resumption must not change the saved model.
 """
 

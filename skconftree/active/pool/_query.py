@@ -96,7 +96,7 @@ class QueryMixin:
         return (rows.copy(), scores) if return_scores else rows.copy()
 
     def _model(self):
-        # None before there are two classes.
+        # The fitted estimator; None before there are labels of two classes.
         model = getattr(self, "estimator_", None)
         return None if isinstance(model, DummyClassifier) else model
 

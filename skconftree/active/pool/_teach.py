@@ -204,7 +204,7 @@ class LearningMixin(Transactional):
         return label
 
     def _replay(self, answers, **attributes):
-        # Compute the state from batches of labels; `more` are further attributes.
+        # Compute the state from batches of labels; `attributes` are set as well.
         vars(self).update(_answers=answers, _interrupted=False, **attributes)
         labels = [batch.labels for batch in (self._start, *self._answers)]
         self._coder = self._coder.with_classes_of(*labels)

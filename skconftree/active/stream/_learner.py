@@ -26,7 +26,7 @@ from ..._compat import (
 )
 from ...drift import BaseDetector
 from ...drift._registry import DETECTORS, resolve_detector
-from ...tables._dictionaries import Dictionaries, dictionaries_in, is_dictionary
+from ...tables._dictionaries import DictConverter, dictionaries_in, is_dictionary
 from ...tables._labels import check_labels, exact_labels, unique_classes
 from ...utils._available import absence_error
 from ...utils._codec import VersionedState, canonical
@@ -400,7 +400,7 @@ class StreamActiveLearner(
     def _table(self, rows):
         # Returns the converter of dictionaries to tables, and a table of the rows.
         dictionaries = copy.copy(vars(self).get("_dictionaries"))
-        dictionaries = dictionaries or Dictionaries(vars(self).get("estimator_"))
+        dictionaries = dictionaries or DictConverter(vars(self).get("estimator_"))
         return dictionaries, dictionaries.table(rows)
 
     def _as_table(self, X):

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from ...drift import BaseDetector, DriftState
 from ...drift._detector import Detector, PickleOnly, read_detector, write_detector
 from ...drift._registry import DETECTORS
-from ...tables._dictionaries import Dictionaries
+from ...tables._dictionaries import DictConverter
 from ...tables._labels import unique_classes
 from ...utils._codec import check_state_parts, is_array
 from ...utils._lock import Lockable
@@ -278,7 +278,7 @@ def write_parts(state):
     state = dict(state)
     if isinstance(state.get("_budget"), Account):
         state["_budget"] = state["_budget"].__reduce__()[1:]
-    if isinstance(state.get("_dictionaries"), Dictionaries):
+    if isinstance(state.get("_dictionaries"), DictConverter):
         state["_dictionaries"] = vars(state["_dictionaries"])
     running = state.get("_detector")
     if isinstance(running, Detector):
@@ -299,7 +299,7 @@ def read_parts(state):
         state["_budget"] = Account(*arguments)
         state["_budget"].__setstate__(values)
     if isinstance(state.get("_dictionaries"), dict):
-        read = Dictionaries.__new__(Dictionaries)
+        read = DictConverter.__new__(DictConverter)
         vars(read).update(state["_dictionaries"])
         state["_dictionaries"] = read
     if isinstance(state.get("_detector"), tuple):

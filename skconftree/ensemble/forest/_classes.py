@@ -34,7 +34,7 @@ from ...utils._fitted import fitted
 from ...utils._lock import learns
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import LabelsLike, Seed, TableLike
-from ._growth import ForestGrowth, grow_forest_on
+from ._growth import ForestGrowth, make_stream_forest
 from ._model import MAX_DRAWS, TREE_PARAMETERS, ForestModel, tree_parameters
 from ._prediction import ForestPrediction
 
@@ -544,4 +544,4 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
                 )
 
     def _started(self, call):
-        return grow_forest_on(self, call)
+        return make_stream_forest(self, call)

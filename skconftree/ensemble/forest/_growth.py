@@ -1,8 +1,9 @@
 """Growth of a forest from the arguments of `fit` and `partial_fit`.
 
 A `Plan` has the resolved parameters with which a tree is grown. A *grower* trains a
-tree row by row. The *pool* consists of unlabeled rows, from which bounds can compute
-the weights of branches. A `TreeModel` has a tree and what its predictions need.
+tree row by row. The *pool* consists of unlabeled rows, from which bounds (split rules)
+can compute the weights of branches. A `TreeModel` has a tree and what its predictions
+need. A *template* is a tree as an unfitted estimator.
 """
 
 import threading
@@ -80,7 +81,7 @@ class SharedTable:
 
 
 def rows_of_sample(table, sampler, tree):
-    """The distinct rows of a tree's sample, with their labels and weights."""
+    """Return the distinct rows of a tree's sample, with their labels and weights."""
     if sampler is None:
         return table.rows
     counts = sampler.counts(tree).astype(np.float64)
@@ -100,7 +101,12 @@ class NewTree(NamedTuple):
 def grow_trees(
     sampler, new_trees, *, count_repeats, by_sample, n_jobs, verbose, progress, model_of
 ):
-    """Grow trees, fewer if a callback stops; `model_of` makes a model of the trees."""
+    """Grow trees, fewer if a callback stops the fit.
+
+    `count_repeats` is whether the bound counts a row as often as it was drawn, and
+    `by_sample` whether class weights are computed from the sample of each tree.
+    `model_of` makes a model of the trees grown so far, for callbacks.
+    """
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
     n_steps = min(
@@ -160,7 +166,7 @@ def _grow_tree(sampler, new, count_repeats, by_sample, random):
 
 
 def _balanced(class_counts):
-    # The weight of a class that is not in the sample is arbitrary.
+    # Return balanced class weights. A class that is not in the sample has weight 1.
     present = class_counts > 0.0
     weights = np.ones(len(class_counts))
     total = class_counts.sum()
@@ -229,7 +235,10 @@ def out_of_bag_importances(forest, model, sample, sizes, finite):
 
 
 class ForestGrowth(NamedTuple):
-    """Parameters resolved before the table is read; `retained` trees are not grown."""
+    """Parameters that are resolved before the table is read.
+
+    `retained` are the existing trees of a warm start, which are not grown again.
+    """
 
     forest: object
     request: TableRequest
@@ -339,9 +348,9 @@ def _rate(forest):
 
 
 def _make_sampler(forest, table, seed):
-    # Returns the sampler; the order of the rows by their content, which groups equal
-    # rows; the rows to draw from, in that order, with the weights that trees use; the
-    # weight of a sample.
+    # Returns the sampler, or None without bootstrap; the order of the rows by their
+    # content, which groups equal rows; the rows to draw from, in that order, with the
+    # weights that trees use; and the weight of a sample.
     weight, order, total = table.weight, None, table.total
     if forest.bootstrap or weight is None or (weight == np.rint(weight)).all():
         order = table.content_order()
@@ -415,8 +424,11 @@ def _out_of_bag(forest, model, table, order, sample):
     return OutOfBag(score, expanded, importances)
 
 
-def grow_forest_on(forest, call):
-    """Create a forest model that learns row by row, possibly from a fitted model."""
+def make_stream_forest(forest, call):
+    """Create a forest model that learns row by row: an empty one, or from a fitted one.
+
+    `call` has the validated arguments of `partial_fit`.
+    """
     before = forest._model
     if before is None:
         seed, parameters = forest._draw_seed(), tree_parameters(forest)
@@ -474,7 +486,7 @@ def grow_forest_on(forest, call):
 
 
 def _split_rules(forest, parameters):
-    # The resolved bound and criterion for each bound in turn.
+    # Return a resolved bound and criterion for each set of tree parameters.
     caller = type(forest).__name__
     return [
         resolve_split_rule(of_bound["bound"], forest.criterion, forest.delta, caller)

@@ -34,9 +34,9 @@ from ._stepping import STEP, Steps
 from ._streaming import vote_weights
 from ._voting import add_votes
 
-RESOLUTION = 2.0**-20  # to which distinct weights are rounded: exact sums
+RESOLUTION = 2.0**-20  # distinct weights are multiples of this, so that sums are exact
 MAX_DRAWS = 2**31 - 1  # counts are 32-bit integers
-LARGE_BYTES = 10**9  # of a forest without `max_bytes`, which is then warned about
+LARGE_BYTES = 10**9  # size from which a forest without `max_bytes` warns
 
 
 def number_of_draws(max_samples, total):
@@ -90,7 +90,7 @@ class Sampler(NamedTuple):
         return out
 
     def distinct_weights(self, counts):
-        """Weights of the rows of a sample if repeated rows are not counted.
+        """Weights of the rows of a sample if repeated rows count once.
 
         If c draws hit a group of k equal rows, k (1 - (1 - 1 / k)^c) distinct rows are
         drawn on average. A group whose weight is below 1 counts as one row. Rows
@@ -117,7 +117,10 @@ class DrawnRows(NamedTuple):
     starts: np.ndarray | None
 
     def sample(self, counts):
-        """Rows of a sample by the counts of its groups; equal rows take turns."""
+        """Return the row indices of a sample, given the count of each group.
+
+        If a group of equal rows is drawn several times, its rows are used in turn.
+        """
         groups = np.repeat(np.arange(len(counts)), counts)
         if self.starts is None:
             return np.sort(self.row_indices[groups])
@@ -175,7 +178,7 @@ def trees_to_keep(forest):
 
 
 def tree_parameters(forest):
-    """Parameters of the trees for each bound in turn."""
+    """Return the parameters of the trees: a dict for each bound."""
     listed = isinstance(forest.bound, list | tuple)
     bounds = list(forest.bound) if listed else [forest.bound]
     for bound in bounds:
@@ -197,7 +200,7 @@ def tree_parameters(forest):
 
 
 def tree_alone(parameters, tree, *, grows):
-    """Parameters with which a single tree grows like a tree of a forest."""
+    """Return the parameters with which a single tree grows like a tree of a forest."""
     auto = {"max_features": None if grows else "sqrt", "drift": tree.detector_name}
     return parameters | {
         name: value for name, value in auto.items() if parameters[name] == "auto"
@@ -205,9 +208,10 @@ def tree_alone(parameters, tree, *, grows):
 
 
 class Voters:
-    """Trees of a forest for predictions; if `growing`, their growers predict.
+    """Trees of a forest for predictions, with their weights.
 
-    `by_bayes` is whether a tree predicts by its grower, which may use naive Bayes.
+    If `growing`, the growers of the trees predict, because their leaves may use naive
+    Bayes; `by_bayes` is whether this holds for a group of trees.
     """
 
     def __init__(self, models, weights=None, growing=False):
@@ -289,7 +293,7 @@ class ForestModel:
     row by row.
     """
 
-    is_large = False  # whether `warn_of_size` has warned
+    is_large = False  # whether `warn_of_size` has issued a warning
 
     schema: Schema
     classes: Classes
@@ -417,9 +421,10 @@ class ForestModel:
         return sum(tree.n_bytes for tree in self.trees)
 
     def warn_of_size(self, n_rows_before):
-        """Warn once if a forest without a limit is large; measured from time to time.
+        """Warn once if a forest without a memory limit is large.
 
-        `n_rows_before` is the number of rows before the call that has just learned.
+        The size is measured only when a step ends. `n_rows_before` is the number of
+        rows before the call that has just learned.
         """
         if self.is_large or self.n_rows_seen // STEP == n_rows_before // STEP:
             return
@@ -442,7 +447,7 @@ class ForestModel:
         return max(tree.weight_seen for tree in self.trees)
 
     def voters(self, vote):
-        """The trees as voters, weighted according to `vote` of the forest."""
+        """The trees as `Voters`, weighted according to `vote` of the forest."""
         if self.grows:
             return Voters(self.trees, self.vote_weights(vote), growing=True)
         if self._voters is None:  # cached, as trees do not change unless they learn
@@ -472,7 +477,10 @@ class ForestModel:
                 tree.grower.reserve_codes(call.rows.schema.max_categories)
 
     def learn(self, call, *, predicts=False, **options):
-        """Train all trees on rows; return prior predictions if `predicts`."""
+        """Train all trees on rows.
+
+        If `predicts`, return the class predicted for each row before it was learned.
+        """
         if not self._is_prepared or call.rows.schema is not self.schema:
             self.schema, self._is_prepared = call.rows.schema, True
             for tree in self.trees:

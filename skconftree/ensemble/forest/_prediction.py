@@ -116,7 +116,7 @@ def products_of_samples(sampler, n_trees):
 
 
 def spread_of_counts(sampler):
-    """Sum over rows of the variance of the number of times the row is drawn."""
+    """Sum over rows of the variance of the number of times a row is drawn."""
     share = sampler.weights / sampler.weights.sum()
     return sampler.n_draws / sampler.weights.sum() * float((1.0 - share).sum())
 
@@ -136,7 +136,7 @@ def jackknife(votes, products, spread):
     return mean, variance - spread * between / n_trees, between
 
 
-MIN_WORK = 1 << 16  # rows times trees per thread, at least
+MIN_WORK = 1 << 16  # minimum number of rows times trees per thread
 
 
 class ForestPrediction(VotingForest):

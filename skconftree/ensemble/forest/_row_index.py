@@ -1,6 +1,7 @@
-"""Leaves of the rows of a table in each tree of a forest that grows.
+"""Leaves of the rows of a table in each tree of a forest that learns row by row.
 
-Methods decorated by `follows` lock the forest and the index.
+Methods decorated by `follows` lock the forest and the index. `reroute` continues the
+path of each row at a node that has been split, and marks the rows that have moved.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Incremental training of a forest, in steps that all trees make together.
 
+A step is a block of consecutive rows that all trees learn before the next step.
 `finite` is whether rows have no missing values. The `records` of a forest are the
 recent accuracies of its trees.
 """
@@ -13,7 +14,7 @@ from ...utils._team import ThreadTeam
 from ._streaming import run_step
 
 STEP = 1024  # rows; a step ends at a multiple of this or at the end of a call
-PARTS = 16  # tasks per thread and step, because trees take different times
+TASKS_PER_THREAD = 16  # in a step, because trees take different times
 VOTE_BYTES = 1 << 24  # memory for the votes of a step
 
 
@@ -30,7 +31,11 @@ class Steps:
         self._threads = ThreadTeam(n_threads)
 
     def learn(self, rows, labels, weight, predicted):
-        """Train all trees on rows; fill `predicted` with prior predictions."""
+        """Train all trees on rows.
+
+        `predicted`, unless None, is filled with the class that the forest predicts for
+        each row before any tree learns it.
+        """
         with self._threads:
             for part, block in blocks(rows.X):  # dense blocks of rows
                 self._learn_block(
@@ -82,7 +87,7 @@ class Steps:
         shape = (len(X), len(model.classes) + 1)
         votes = None if predicted is None else [np.empty(shape) for _ in trees]
         n_threads = self._threads.n_threads
-        n_parts = min(len(trees), PARTS * n_threads) if n_threads > 1 else 1
+        n_tasks = min(len(trees), TASKS_PER_THREAD * n_threads) if n_threads > 1 else 1
         tasks = [
             {
                 "models": trees[part],
@@ -98,7 +103,7 @@ class Steps:
                 "records": model.records[part] if self.weighs_votes else None,
                 "outcome": [],
             }
-            for part in gen_even_slices(len(trees), n_parts)
+            for part in gen_even_slices(len(trees), n_tasks)
         ]
         interrupt = run_step(model, tasks, self._threads, n_learned)
         if votes is not None:

@@ -209,7 +209,8 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         - ``"leaves"``: the new rows are added to the class counts of the leaves. No
           rows are stored.
         - ``"igt"``: incrementally growing tree. The new rows are added to the leaves
-          that they reach, and these leaves are split on by the same rule as in `fit`.
+          that they reach, and these leaves are split further by the same rule as in
+          `fit`.
         - ``"rrn"``: another tree is grown from all stored rows (RRN in [2]_).
     max_stored_samples : int or None, default=None
         Maximum number of rows stored with ``update="igt"`` or ``"rrn"``, divided
@@ -233,7 +234,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     criterion_ : str
         The resolved criterion.
     tree_ : NCMTree
-        The nodes as read-only arrays: ``counts``, ``value``, ``children_left``,
+        The nodes as read-only arrays: ``counts``, ``proba``, ``children_left``,
         ``parent``, ``evidence`` and others, and ``centroids(node)``.
     n_rows_seen_ : int
         Number of rows learned.
@@ -344,7 +345,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
             else:
                 update = Update(plan, samples, n_classes, new_codes, 0, n_new)
                 once = np.ones(len(samples.y), dtype=np.uint32)
-                tree, _ = update.grown_on(model.tree, None, once, model.seed)
+                tree, _ = update.continued(model.tree, None, once, model.seed)
         return replace(
             model,
             classes=call.classes,
@@ -363,7 +364,7 @@ def _grown(plan, samples, n_classes, seed):
 
 
 def tree_of_model(model, parameters):
-    """Estimator of a tree of a forest."""
+    """Make the estimator of a tree of a forest."""
     tree = NCMTreeClassifier(**parameters)
     tree._model = model
     return tree

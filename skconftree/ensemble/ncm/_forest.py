@@ -90,10 +90,10 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         With the new rows only:
 
         - ``"igt"``: incrementally growing trees. The new rows are added to the leaves
-          of each tree, and these leaves are split on by the same rule as in `fit`.
+          of each tree, and these leaves are split further by the same rule as in `fit`.
         - ``"igt+rrn"``: the same, but each call regrows a fifth of the trees, in turn,
-          on new samples of all stored rows. More accurate if classes come in many
-          calls, and nearly as fast.
+          on new samples of all stored rows. This is more accurate if classes appear in
+          many calls, and nearly as fast.
         - ``"leaves"``: the new rows are added to the class counts of the leaves. No
           rows are stored.
     boost : {"decision", "persistent"} or None, default="decision"
@@ -418,8 +418,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
 
 
 def _leaves_and_counts(model, n_before, retained):
-    # Leaves of the retained rows of earlier calls in each tree, if they are known, and
-    # how often these rows are in its sample.
+    # Return, for each tree, the leaves of the retained rows of earlier calls (None:
+    # unknown), and how often these rows are in its sample.
     rows = slice(None) if retained is None else retained[:n_before]
     leaves = model.leaves  # not part of the serialized state
     known = [None] * len(model.trees) if leaves is None else list(leaves[:, rows])

@@ -1,8 +1,10 @@
 """Models of nearest class mean (NCM) estimators: stored rows, growth and updates.
 
 Models are immutable. An update creates another model, which replaces the previous one
-in one assignment. A class is coded by its index among the known classes. A tree that
-grows on is not replaced: new rows are added, and its leaves may be split.
+in one assignment. The code of a class is its index among the known classes. `times` is
+how often each row is in the sample of a tree. An update of a tree regrows it, changes
+its class counts, or *continues* its growth: new rows are added, and the leaves that
+they reach may be split.
 """
 
 from dataclasses import dataclass, fields
@@ -40,9 +42,9 @@ class Samples(NamedTuple):
     """Stored rows, in the order of the calls that passed them.
 
     The rows of one call are sorted by hashes of their content (`ContentOrder`), so that
-    their order does not matter. If there are too many rows of a class, those with the
-    smallest `ranks` are retained. Ranks are random, so that the retained rows are a
-    random sample of all `n_seen` rows of the class.
+    the model does not depend on their order. If there are too many rows of a class, the
+    rows with the smallest `ranks` are retained. Ranks are random, so that the retained
+    rows are a random sample of all `n_seen` rows of the class.
     """
 
     X: np.ndarray
@@ -80,7 +82,7 @@ class Samples(NamedTuple):
         return self._replace(X=self.X[order], y=self.y[order], ranks=self.ranks[order])
 
     def select_retained(self, max_rows):
-        """Mask of the rows to retain, at most `max_rows`; None: all rows."""
+        """Return a mask of the rows to retain, at most `max_rows`; None: all rows."""
         if max_rows is None or len(self.y) <= max_rows:
             return None
         capacity = capacity_of_class(self.n_seen, max_rows)
@@ -198,10 +200,10 @@ class NCMTreeModel(NCMModel):
 class NCMForestModel(NCMModel):
     """Model of a forest.
 
-    `regrown` is a mask of the trees grown by the last call. `times`, of shape (n_trees,
-    n_rows), tells how often each stored row is in the sample of a tree. `leaves` caches
-    the leaves of the stored rows in each tree; it is not serialized. Without stored
-    rows, all of them are None.
+    `regrown` is a mask of the trees grown by the last call. `times` has the shape
+    (n_trees, n_rows), with a column per stored row. `leaves` caches the leaves of the
+    stored rows in each tree; it is not serialized. Without stored rows, `times` and
+    `leaves` are None.
     """
 
     parameters: dict
@@ -265,9 +267,9 @@ def _are_valid(samples, parts):
 
 
 class TreeUpdate(NamedTuple):
-    """A tree to update (None: grow a new tree) and the known leaves of rows, or -1.
+    """A tree to update (None: grow a new tree), and the leaf of each row, -1: unknown.
 
-    With a `seed`, the tree grows on, and `times` are the rows of its sample so far.
+    With a `seed`, the growth of the tree continues; `times` is its sample so far.
     """
 
     index: int
@@ -278,7 +280,7 @@ class TreeUpdate(NamedTuple):
 
 
 class UpdatedTree(NamedTuple):
-    """An updated tree, how often rows are in its sample, and the leaf of each or -1."""
+    """An updated tree, the `times` of its sample, and the leaf of each row, or -1."""
 
     tree: object
     times: np.ndarray | None
@@ -286,9 +288,10 @@ class UpdatedTree(NamedTuple):
 
 
 class Update(NamedTuple):
-    """An update of all trees; `new_codes` are those of classes of retained trees.
+    """An update of all trees.
 
-    The last `n_new` rows are those of this call.
+    `new_codes` are the new codes of the classes of existing trees. The last `n_new`
+    rows of `samples` are those of this call.
     """
 
     plan: object
@@ -299,14 +302,14 @@ class Update(NamedTuple):
     n_new: int = 0
 
     def apply_to(self, tree_update):
-        """Grow a tree, let it grow on, or update its counts."""
+        """Grow a tree, continue its growth, or update its counts."""
         X, y, _, _ = self.samples
         index, tree, leaves, seed, times = tree_update
         if seed is not None:
             # a concatenation, because np.pad is slow
             new = np.ones(self.n_new, dtype=np.uint8)
             times = np.concatenate([times, new]).astype(np.uint32)
-            tree, leaves = self.grown_on(tree, leaves, times, seed)
+            tree, leaves = self.continued(tree, leaves, times, seed)
             return UpdatedTree(tree, times.astype(np.uint8), leaves)
         times = draw_counts(np.arange(1.0, len(y) + 1.0), len(y), self.seed, index)
         if tree is None:
@@ -324,14 +327,14 @@ class Update(NamedTuple):
         return tree.recounted(*codes, leaves, y, times, criterion, keep)
 
     def with_leaf_counts(self, tree_update):
-        """Add new rows, of which none is stored, to the counts of a tree."""
+        """Add new rows to the counts of a tree; rows are not stored."""
         X, y, _, _ = self.samples
         tree, once = tree_update.tree, np.ones(len(y), dtype=np.uint32)
         tree = self.recounted(tree, tree.leaves_of(X), y, once, keep=True)
         return UpdatedTree(tree, None, None)
 
-    def grown_on(self, tree, leaves, times, seed):
-        """Add the last rows of a sample to a tree, which grows on at their leaves."""
+    def continued(self, tree, leaves, times, seed):
+        """Add the new rows to a tree, and split the leaves that they reach further."""
         X, y, _, _ = self.samples
         leaves = tree.leaves_of(X, leaves, times)
         tree = self.recounted(tree, leaves, y, times)
@@ -384,7 +387,7 @@ class NCMPlan(NamedTuple):
     n_assignments: int
 
     def grow(self, X, y, times, n_classes, seed, *existing):
-        """Grow a tree, or let an existing one grow on, see `NCMGrower.grow`."""
+        """Grow a tree, or continue that of an existing one, see `NCMGrower.grow`."""
         grower = NCMGrower(
             self.settings,
             X.shape[1],

@@ -34,7 +34,7 @@ from ._table_source import TableSource
 def make_partitioned_builder(nodes, growth, root, root_stats, uses_lookup):
     """Return the builder of a tree from nodes in parts, see `_parts.pyx`."""
     settings = growth.settings
-    table = EncodedTable.of_codes(1, nodes.metadata)
+    table = EncodedTable.of_codes(1, nodes.column_metadata)
     label = np.zeros(1, np.uint16)
     metadata = NodeRows(table, label, None, None, settings.multiway)
     source = PartitionedSource(nodes, metadata, settings, root)
@@ -42,7 +42,7 @@ def make_partitioned_builder(nodes, growth, root, root_stats, uses_lookup):
     runner_up = None
     if growth.may_compare and not uses_lookup:
         runner_up = PartitionedRunnerUp(splitter, source, growth.min_compared_weight)
-    nodes.grow_by(GrowBelow(growth, root_stats, uses_lookup))
+    nodes.set_grow_below(GrowBelow(growth, root_stats, uses_lookup))
     return PartitionedBuilder(
         splitter,
         settings,

@@ -1,7 +1,7 @@
-"""Dictionaries and small tables as rows, without a data frame.
+"""Rows given as dictionaries, and fast validation of small tables.
 
-Creating a data frame of one dictionary takes 100 times as long as training a tree with
-the row.
+No data frame is created: for one dictionary, that takes 100 times as long as training a
+tree with the row.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ from ._features import MISSING, UNKNOWN
 from ._frames import kind_of, library_of
 
 
-class Records:
-    """Rows with known columns: names, dtypes and values.
+class DictRows:
+    """Table of rows that were given as dictionaries: names, dtypes and values.
 
     The dtype of a column is "float64", "str", or "category" if the user declared it as
     nominal. `numbers` is an array of float64, or None if a column is nominal; then
@@ -42,13 +42,13 @@ class Records:
         return self.take(range(len(self))[rows])
 
     def take(self, indices):
-        """The rows of these indices."""
+        """Return the rows of these indices."""
         numbers, values = self.numbers, None
         if numbers is None:
             values = [self.values[index] for index in indices]
         else:
             numbers = numbers[np.asarray(indices, dtype=np.intp)]
-        return Records(self.columns, self.feature_names, self.dtypes, numbers, values)
+        return DictRows(self.columns, self.feature_names, self.dtypes, numbers, values)
 
     def of_names(self, names):
         """Whether these are the column names of a model."""
@@ -59,34 +59,35 @@ class Records:
 
 
 def names_of(X):
-    """Names of the columns of a table, None if they are not all strings."""
-    return X.feature_names if type(X) is Records else get_feature_names(X)
+    """Return the names of the columns of a table, None if not all are strings."""
+    return X.feature_names if type(X) is DictRows else get_feature_names(X)
 
 
 # Validation by NumPy and scikit-learn takes 100 times as long as the prediction of a
 # row. These functions read small plain tables, and return None for all others.
 #
-# Each nominal column has a `Dictionary` from its categories to codes. Its `kind` is the
-# type that they share, for example "text". It is abandoned if there were too many
-# categories; then all values have code 0. A `library` reads the frames of pandas etc.
+# Each nominal column has a `CategoryMap` from its categories to codes. Its `kind` is
+# the type that they share, for example "text". A column with too many categories is
+# `ignored`: all its values have the code 0. A `library` is the class that reads the
+# frames of pandas, polars or pyarrow.
 
-MAX_ROWS = 8  # that `read_few` reads
+MAX_ROWS = 8  # largest number of rows that `read_few` reads
 NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32}
 
 
 def read_few(X, n_features, names, features, *, learns):
     """Read a short list of rows, or a short frame with the known column names.
 
-    `learns` tells whether the rows are for training. Then a new category needs a new
-    code, and the result is None.
+    `learns` is whether the rows are for training. If they then have a new category, the
+    result is None, because the category needs a new code.
     """
     rows = _rows_of(X, n_features, names)
     if rows is None:
         return None
-    dictionaries = [None] * n_features if features is None else features.dictionaries
+    category_maps = [None] * n_features if features is None else features.category_maps
     read = _known_number if learns else _number
     try:
-        coded = [list(map(read, row, dictionaries)) for row in rows]
+        coded = [list(map(read, row, category_maps)) for row in rows]
         with np.errstate(over="ignore"):  # infinite, which is an error elsewhere
             return np.array(coded, dtype=np.float32)
     except (TypeError, OverflowError):
@@ -99,7 +100,7 @@ def _rows_of(X, n_features, names):
             if all(type(row) is list and len(row) == n_features for row in X):
                 return X
         return None
-    if type(X) is Records:
+    if type(X) is DictRows:
         return X.values if len(X) <= MAX_ROWS and X.of_names(names) else None
     library = None if names is None else library_of(X)
     if library is None or not 0 < X.shape[0] <= MAX_ROWS:
@@ -109,24 +110,24 @@ def _rows_of(X, n_features, names):
     return library.rows(X)
 
 
-def _number(value, dictionary):
-    if dictionary is None:
+def _number(value, category_map):
+    if category_map is None:
         if type(value) in NUMBERS:
             return value
         if value is None:
             return np.nan
         raise TypeError
-    if dictionary.abandoned:
+    if category_map.ignored:
         return 0.0
     if is_missing(value):
-        return dictionary.codes.get(MISSING, UNKNOWN)
-    if kind_of(value) != dictionary.kind:
+        return category_map.codes.get(MISSING, UNKNOWN)
+    if kind_of(value) != category_map.kind:
         raise TypeError
-    return dictionary.codes.get(value, UNKNOWN)
+    return category_map.codes.get(value, UNKNOWN)
 
 
-def _known_number(value, dictionary):
-    code = _number(value, dictionary)
-    if code == UNKNOWN and dictionary is not None:
+def _known_number(value, category_map):
+    code = _number(value, category_map)
+    if code == UNKNOWN and category_map is not None:
         raise TypeError
     return code
