@@ -137,7 +137,7 @@ def measure(plan, repeats):
     """Nanoseconds of the processor that a value takes: counted, coded, in nodes."""
     from skconftree.large._coded_part import Coder
 
-    from skconftree.large._encoding import CellQuery, Values
+    from skconftree.large._encoding import CellQuery, ValueCounter
 
     rng = np.random.default_rng(0)
     n, d = 1_000_000, 4
@@ -149,7 +149,7 @@ def measure(plan, repeats):
     coder, codes = Coder(bits, -1), np.empty(n, np.uint8)
 
     def count():
-        values = Values(CellQuery.at(0, np.zeros(0, np.uint32)))
+        values = ValueCounter(CellQuery.at(0, np.zeros(0, np.uint32)))
         for j in range(d):
             values.count(X, j)
 
