@@ -21,6 +21,7 @@ from .lts._selection import LTSSampling
 from .pool._leaf_sampling import LeafRiskSampling
 from .pool._learner import ActiveLearner, query_once
 from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
+from .pool._recall import RecallAbove
 from .pool._simulate import simulate
 from .pool._stopping import LabelBudget, RiskBelow, StableModel
 from .pool._strategies import DensitySampling, MostLikelySampling
@@ -58,6 +59,7 @@ __all__ = [
     "NoisyOracle",
     "QueryScoreSampling",
     "RandomSampling",
+    "RecallAbove",
     "RiskBelow",
     "SplitConfTreeSampling",
     "SplitSampling",

@@ -59,3 +59,18 @@ class StoppingRule(VersionedState, BaseEstimator):
         raise NotImplementedError(
             f"{type(self).__name__} must define reached(context)."
         )
+
+    def random_share_of(self, context: Any) -> float:
+        """Return the share of the next query that is drawn at random.
+
+        Parameters
+        ----------
+        context : QueryContext
+            State of the learner before its next query.
+
+        Returns
+        -------
+        float
+            By default `random_share`, whatever the state.
+        """
+        return self.random_share

@@ -8,6 +8,7 @@ from .._strategy import SamplingStrategy
 from ._context import QueryContext
 from ._estimate import ErrorEstimate
 from ._leaf_sampling import ExpectedErrorSampling, LeafEntropySampling, LeafSampling
+from ._recall import RecallReport
 from ._simulate import SimulationResult, StrategySummary
 from ._strategies import (
     AutoSampling,
@@ -27,6 +28,7 @@ __all__ = [
     "LeafEntropySampling",
     "LeafSampling",
     "QueryContext",
+    "RecallReport",
     "SamplingStrategy",
     "SimulationResult",
     "StoppingRule",

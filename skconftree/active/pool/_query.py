@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.dummy import DummyClassifier
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from ...utils._lock import learns, names_class
@@ -29,6 +30,7 @@ from .._strategy import FOR_AUDIT
 from .._transaction import reads_consistent
 from ._context import QueryContext
 from ._oracles import QueriesEnded
+from ._recall import RecallAbove, RecallReport, report_recall
 from ._recorded import RecordedLearner
 from ._stopping import check_share, largest_share, read_rules
 from ._strategies import tie_break_for
@@ -217,6 +219,14 @@ class QueryMixin:
             rules, lambda context: any(rule.reached(context) for rule in rules)
         )
 
+    def _random_share(self, rules):
+        # Share of the next query that is drawn at random.
+        if not rules:
+            return 0.0
+        return self._call_with_context(
+            rules, lambda context: largest_share(rules, context)
+        )
+
     @learns
     def _call_with_context(self, rules, function):
         # Result of a function of the context that the rules need.
@@ -229,6 +239,48 @@ class QueryMixin:
         )
         self._in_query = False
         return result
+
+    @names_class
+    def recall_report(
+        self,
+        positive: object,
+        *,
+        confidence: float = 0.95,
+        recalls: Sequence[float] = (0.8, 0.95),
+    ) -> RecallReport:
+        """Report how many rows of a class have been found.
+
+        Parameters
+        ----------
+        positive : object
+            Label of the class.
+        confidence : float, default=0.95
+            Confidence of the lower limit of the recall, in (0, 1). Larger values lower
+            the limit.
+        recalls : sequence of float, default=(0.8, 0.95)
+            Values of recall, in (0, 1), for which the report has the number of random
+            rows that certify them.
+
+        Returns
+        -------
+        RecallReport
+            Estimate and lower limit of the recall; `print` shows them.
+        """
+        check_is_fitted(self, "_codes")
+        rule = RecallAbove(positive, recall=0.5, confidence=confidence)
+        read_rules(rule, self.estimator)
+        for recall in recalls:
+            check_scalar(
+                *(recall, "recalls", Real),
+                min_val=0,
+                max_val=1,
+                include_boundaries="neither",
+            )
+        self._coder.read([positive], "positive")
+        return self._call_with_context(
+            [rule],
+            lambda context: report_recall(context, positive, confidence, recalls),
+        )
 
     @names_class
     def run(
@@ -278,9 +330,7 @@ class QueryMixin:
                 f"oracle must be callable with (rows, indices). Got {oracle!r} instead."
             )
         rules = [] if stop is None else read_rules(stop, self.estimator)
-        audit_share = max(
-            check_share("random_share", random_share), largest_share(rules)
-        )
+        random_share = check_share("random_share", random_share)
         if save is not None:
             self._run_saved(oracle, budget, rules, save, random_share)
             return self
@@ -297,7 +347,8 @@ class QueryMixin:
         queried = np.zeros(self._pool.n_rows, dtype=bool)
         while left > 0 and not (rules and self._reached(rules)):
             k = min(self.batch_size, left)
-            audit = self._audit_rows(k, audit_share) if audit_share > 0.0 else None
+            audit_share = max(random_share, self._random_share(rules))
+            audit = self._audit_rows(k, audit_share)
             rows = self.query(k) if audit is None else audit
             # a row that was skipped is not queried again in this run
             rows = rows[~queried[rows]]
@@ -352,7 +403,7 @@ class QueryMixin:
     @reads_consistent
     def _audit_rows(self, k, audit_share):
         # Random rows for an audit, in a share of the queries, if there is a model.
-        if self._model() is None:
+        if audit_share <= 0.0 or self._model() is None:
             return None
         rng = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
         candidates = np.flatnonzero((self._codes < 0) & ~self._skipped)

@@ -25,7 +25,6 @@ from .._journal import (
 from .._labels import take
 from .._strategy import FOR_AUDIT
 from ._estimate import estimate_label_error
-from ._stopping import largest_share
 
 
 class LearnerView:
@@ -94,8 +93,9 @@ class LearnerView:
         """Number of wrong predictions and of rows of each audit, in order."""
         return self._consistent._audits()
 
-    def audit_rows(self, share):
+    def audit_rows(self, rules, share):
         """Rows of a random audit, or None if the strategy selects the next rows."""
+        share = max(share, self._learner._random_share(rules))
         return self._learner._audit_rows(self._learner.batch_size, share)
 
     def with_context(self, rules, function):
@@ -215,6 +215,7 @@ class RecordedLearner:
         self.learner = learner
         self.view = LearnerView(learner)
         self.resolve_by = resolve_by
+        self.rules = list(rules)
         self._skipped = set()  # rows that were skipped since the journal was opened
         # number of lines of the journal from which the other attributes were computed
         self._n_learned_lines = None
@@ -246,7 +247,7 @@ class RecordedLearner:
             self._write_changes(known, head, shares)
             known = self.journal.present_head()
             self.repeat = known["repeat"]
-            self.share = max(known["random_share"], largest_share(rules))
+            self.share = known["random_share"]
             if self.view.answers:
                 self._write_previous(self.view.answers)
             self._update()
@@ -425,8 +426,8 @@ class RecordedLearner:
     def _queue_rows(self, batch, answered=()):
         learner = self.learner
         rows, predictions = None, None
-        if self.share > 0.0:
-            rows = self.view.audit_rows(self.share)
+        if self.share > 0.0 or self.rules:
+            rows = self.view.audit_rows(self.rules, self.share)
         if rows is None:
             rows = learner.query()
         else:

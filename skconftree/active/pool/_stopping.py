@@ -270,6 +270,14 @@ def check_share(name, share):
     return float(share)
 
 
-def largest_share(rules):
-    """Share of the queries that are drawn at random for all rules."""
-    return max(map(share_of, rules), default=0.0)
+def largest_share(rules, context):
+    """Share of the next query that is drawn at random for all rules."""
+    return max(
+        (
+            rule.random_share_of(context)
+            if hasattr(rule, "random_share_of")
+            else share_of(rule)
+            for rule in rules
+        ),
+        default=0.0,
+    )

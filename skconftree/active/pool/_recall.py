@@ -1,0 +1,482 @@
+"""Recall of a rare class: an estimate, a lower confidence limit, and a stopping rule.
+
+Rows of the class of interest are *positive*. Recall is the share of the positive rows
+of the pool that are labeled. How many are missing can be inferred from rows that are
+drawn uniformly from the unlabeled rows, here *random rows*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import gammaln, logit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from ..._compat import Interval
+from .._labels import take
+from .._stopping import StoppingRule
+
+if TYPE_CHECKING:
+    from ._context import QueryContext
+
+# Prior probability that no positive is missing. It affects how many random rows a limit
+# needs, but not whether it is valid.
+PRIOR_OF_NONE = 0.8
+MIXING_RATE = 0.1  # weight of the prior in predictions after each positive
+MAX_FOLDS = 5
+LARGEST_LOGIT = 1e-3  # probabilities are clipped to this distance from 0 and 1
+PATIENCES_WITHOUT_ESTIMATE = 5
+MIN_RANDOM = 10  # random queries in a row after which a session is certifying
+
+
+class PositivesLimit:
+    """Upper confidence limit of the number of positives in a pool, valid at any time.
+
+    If the pool has K positives, of which F are labeled, one of U unlabeled rows drawn
+    uniformly is positive with probability (K - F) / U. For the true K, the likelihood
+    ratio of any predictions made before each draw to these probabilities is a
+    nonnegative martingale with mean 1. By Ville's inequality, it reaches 1 / alpha with
+    probability at most alpha, at any time and however the other rows are selected. A K
+    whose ratio has reached 1 / alpha is rejected. The predictions are those of a prior
+    on the number of missing positives, updated by each draw.
+
+    The likelihood is log-concave in K, so that all K above a limit are rejected.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows of the pool.
+    alpha : float
+        Probability that the limit is ever below the number of positives.
+    """
+
+    def __init__(self, n_rows, alpha):
+        self.threshold = -np.log(alpha)
+        self.limit = n_rows  # the largest K that is not rejected
+        self.n_found = 0
+        self.log_ratio = np.zeros(n_rows + 1)  # of K from n_found to limit
+        tail = np.arange(1, n_rows + 1) ** -2.0
+        tail *= (1.0 - PRIOR_OF_NONE) / max(tail.sum(), 1.0)
+        # probabilities of the numbers of missing positives: once some have been found
+        # by a query strategy, probably none is missing
+        self.prior = np.concatenate([[PRIOR_OF_NONE], tail])
+        self.weight = 1.0 / np.arange(1, n_rows + 2)
+        self.weight /= self.weight.sum()
+
+    def add_found(self):
+        """Add a positive row that was not drawn at random."""
+        shifted = self.weight[1:].copy()
+        shifted[:1] += self.weight[0]
+        shifted *= 1.0 - MIXING_RATE
+        self.weight = shifted + MIXING_RATE * self.prior[: len(shifted)]
+        self._advance()
+
+    def _advance(self):
+        self.n_found += 1
+        self.log_ratio = self.log_ratio[1:]
+        if self.limit < self.n_found:
+            self.limit, self.log_ratio = self.n_found, np.zeros(1)
+            self.weight = np.ones(1)
+
+    def restrict(self, n_unlabeled):
+        """Remove numbers that are larger than the number of rows left."""
+        self._cut(min(self.limit, self.n_found + n_unlabeled))
+
+    def _cut(self, limit):
+        n = limit - self.n_found + 1
+        self.limit, self.log_ratio, self.weight = (
+            limit,
+            self.log_ratio[:n],
+            self.weight[:n],
+        )
+
+    def draw(self, n_unlabeled, is_positive):
+        """Update by a row that was drawn from `n_unlabeled` rows."""
+        self.restrict(n_unlabeled)
+        missing = np.arange(len(self.log_ratio))
+        if len(missing) > 1:
+            self._weigh(missing / n_unlabeled, is_positive)
+        if is_positive:
+            self._advance()
+        n_left = np.flatnonzero(self.log_ratio < self.threshold)[-1:]
+        self._cut(self.n_found + int(n_left.sum()))
+
+    def _weigh(self, share, is_positive):
+        # `share` has the probability of a positive row for each K. The prediction may
+        # depend on everything before the draw, also on the limit.
+        expected = self.weight @ share / self.weight.sum()
+        with np.errstate(divide="ignore"):  # a K of probability 0 is rejected
+            if is_positive:
+                self.log_ratio = self.log_ratio + np.log(expected) - np.log(share)
+                weight = (self.weight * share)[1:]
+            else:
+                likelihood = np.log1p(-share)
+                self.log_ratio = self.log_ratio + np.log1p(-expected) - likelihood
+                weight = self.weight * (1.0 - share)
+        self.weight = weight / weight.sum()
+
+    def n_draws(self, recall, n_unlabeled):
+        """Random rows until recall is certified, if none of them is positive."""
+        self.restrict(n_unlabeled)
+        missing = largest_total(recall, self.n_found) + 1 - self.n_found
+        if missing >= len(self.log_ratio):
+            return 0
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(self.weight / self.weight.sum())
+        possible = np.arange(len(log_weight))
+
+        def is_enough(n):
+            expected = np.logaddexp.reduce(
+                log_weight + _log_none(possible, n, n_unlabeled)
+            )
+            change = expected - _log_none(missing, n, n_unlabeled)
+            return self.log_ratio[missing] + change >= self.threshold
+
+        low, high = 0, n_unlabeled
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if is_enough(middle) else (middle, high)
+        return high
+
+
+def _log_none(n_positive, n, n_unlabeled):
+    # Log probability that none of n rows drawn without replacement is positive.
+    n_other = n_unlabeled - np.asarray(n_positive, dtype=np.float64)
+    rest = n_other - n
+    value = (
+        gammaln(n_other + 1.0)
+        - gammaln(np.maximum(rest, 0.0) + 1.0)
+        + gammaln(n_unlabeled - n + 1.0)
+        - gammaln(n_unlabeled + 1.0)
+    )
+    return np.where(rest >= 0.0, value, -np.inf)
+
+
+def largest_total(recall, n_found):
+    """Largest number of positives of which `n_found` are at least a share `recall`."""
+    return int(np.floor(n_found / recall + 1e-9))
+
+
+@dataclass(frozen=True)
+class RecallReport:
+    """How many of the positive rows of a pool have been found.
+
+    Parameters
+    ----------
+    positive : object
+        Label of the positive class.
+    n_found : int
+        Number of labeled positives.
+    n_labeled, n_unlabeled : int
+        Number of labeled rows, and of rows that can still be queried. Skipped rows do
+        not belong to the pool.
+    n_random : int
+        Number of labeled rows that were drawn at random from the unlabeled rows.
+    estimate : float or None
+        Estimated recall: calibrated probabilities of the unlabeled rows are summed. It
+        has no guarantee. None without a model, or with fewer than two rows of a class.
+    lower_limit : float
+        Lower confidence limit of the recall, which is valid each time it is computed.
+        0.0 if no positive has been found.
+    confidence : float
+        Confidence of the limit.
+    costs : dict
+        For some values of recall, how many of the unlabeled rows must be drawn at
+        random to certify it, if none of them is positive. Each positive among them
+        raises the number. Empty if no positive has been found.
+
+    Examples
+    --------
+    >>> from skconftree.active.pool import RecallReport
+    >>> print(RecallReport("spam", 48, 500, 9400, 0, 0.97, 0.005, 0.95, {0.8: 1030}))
+    48 rows with label 'spam' found, among 500 labeled rows.
+    Estimated recall: 97%.
+    Recall is at least 0.5% with 95% confidence.
+    To certify a recall of 80%, label 1,030 of the 9,400 remaining rows, drawn at \
+random, if no further 'spam' is among them.
+    """
+
+    positive: object
+    n_found: int
+    n_labeled: int
+    n_unlabeled: int
+    n_random: int
+    estimate: float | None
+    lower_limit: float
+    confidence: float
+    costs: dict[float, int]
+
+    def __str__(self):
+        if self.n_found == 0:
+            return (
+                f"No row with label {self.positive!r} found among {self.n_labeled:,} "
+                "labeled rows: its recall is unknown."
+            )
+        lines = [
+            f"{self.n_found:,} rows with label {self.positive!r} found, among "
+            f"{self.n_labeled:,} labeled rows."
+        ]
+        if self.estimate is not None:
+            lines.append(f"Estimated recall: {self.estimate:.0%}.")
+        lines.append(
+            f"Recall is at least {_percent(self.lower_limit)} with "
+            f"{_percent(self.confidence)} confidence."
+        )
+        lines += [
+            f"To certify a recall of {_percent(recall)}, label {n:,} of the "
+            f"{self.n_unlabeled:,} remaining rows, drawn at random, if no further "
+            f"{self.positive!r} is among them."
+            for recall, n in self.costs.items()
+            if n
+        ]
+        return "\n".join(lines)
+
+
+def _percent(share):
+    # Rounded down, so that a limit is not stated too high.
+    percent = 100.0 * share
+    digits = 0 if percent >= 1.0 and abs(percent - round(percent)) < 1e-9 else 1
+    return f"{np.floor(percent * 10**digits + 1e-9) / 10**digits:.{digits}f}%"
+
+
+def is_positive(labels, positive):
+    """Mask of the positive labels."""
+    return np.array([label == positive for label in labels.tolist()], dtype=bool)
+
+
+def limit_of(context, positive, confidence):
+    """Limit after the labels of a context, and the number of random rows."""
+    n_rows = context.n_labeled + context.n_candidates
+    key = "recall", str(positive), confidence, n_rows
+    # labels and the state after the first batches are cached
+    kept = context.memory.get(key)
+    if kept is None:
+        is_answered = np.zeros(len(context.codes), dtype=bool)
+        for batch in context.answers:
+            is_answered[batch.rows[batch.known]] = True
+        start = context.labeled[~is_answered[context.labeled]]
+        found = is_positive(context.classes[context.codes[start]], positive)
+        limit = PositivesLimit(n_rows, 1.0 - confidence)
+        for _ in range(int(found.sum())):
+            limit.add_found()
+        kept = limit, 0, len(start), 0
+    limit, n_batches, n_labeled, n_random = kept
+    for batch in context.answers[n_batches:]:
+        for found in is_positive(batch.labels, positive):
+            if batch.n_wrong is not None:
+                limit.draw(n_rows - n_labeled, found)
+                n_random += 1
+            elif found:
+                limit.add_found()
+            n_labeled += 1
+    limit.restrict(n_rows - n_labeled)
+    context.memory[key] = limit, len(context.answers), n_labeled, n_random
+    return limit, n_random
+
+
+def estimate_recall(context, positive, n_found):
+    """Estimate the recall by calibrated probabilities of the candidates, or None."""
+    model = context.estimator
+    if n_found == 0 or model is None:
+        return None
+    rows = np.sort(context.labeled)
+    codes = context.codes[rows]
+    y = is_positive(context.classes[codes], positive)
+    n_folds = min(MAX_FOLDS, int(y.sum()), int((~y).sum()))
+    if n_folds < 2:
+        return None
+    if context.n_candidates == 0:
+        return 1.0
+    column = np.flatnonzero(is_positive(np.asarray(model.classes_), positive))
+    if len(column) != 1:
+        return None
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    X = take(context.X, rows)
+    proba = cross_val_predict(clone(model), X, y, cv=folds, method="predict_proba")
+    score = proba[:, 1]
+    calibration = LogisticRegression(C=np.inf).fit(_logit(score), y)
+    unlabeled = context.proba[:, column[0]]
+    expected = calibration.predict_proba(_logit(unlabeled))[:, 1].sum()
+    return float(n_found / (n_found + expected))
+
+
+def _logit(score):
+    return logit(np.clip(score, LARGEST_LOGIT, 1.0 - LARGEST_LOGIT))[:, None]
+
+
+def report_recall(context, positive, confidence, recalls, *, estimate=True):
+    """Make the `RecallReport` of a context."""
+    limit, n_random = limit_of(context, positive, confidence)
+    n_found, n_unlabeled = limit.n_found, context.n_candidates
+    return RecallReport(
+        positive,
+        n_found,
+        context.n_labeled,
+        n_unlabeled,
+        n_random,
+        estimate_recall(context, positive, n_found) if estimate else None,
+        n_found / limit.limit if n_found else 0.0,
+        confidence,
+        {r: limit.n_draws(r, n_unlabeled) for r in recalls if n_found},
+    )
+
+
+@dataclass(eq=False, repr=False)
+class RecallAbove(StoppingRule):
+    """Stopping rule: stop when a share of the rows of a class has been found.
+
+    Use it to find nearly all rows of a rare class. First the query strategy finds
+    positives. Discovery has ended if none of the last `patience` labels is positive and
+    the estimated recall (:class:`~skconftree.active.pool.RecallReport`) is at least
+    `recall`, or if none of the last 5 `patience` labels is positive. Then the recall is
+    certified, if `certify` allows it: all further rows are drawn at random from the
+    unlabeled rows, until the lower confidence limit of the recall is at least `recall`.
+    Otherwise, it stops, and :meth:`ActiveLearner.recall_report` has the estimate, the
+    limit, and the number of labels that certifying takes.
+
+    The limit needs no assumption about the classifier or the query strategy, and it is
+    valid although it is computed after each label. A guarantee without assumptions is
+    expensive: if 100 positives have been found, certifying a recall of 95% takes about
+    40% of the unlabeled rows, and a recall of 80% about 11%.
+
+    Parameters
+    ----------
+    positive : object
+        Label of the class.
+    recall : float, default=0.95
+        Share of the rows of the class that must be found, in (0, 1). Larger values
+        require more labels.
+    confidence : float, default=0.95
+        Probability that the recall is at least the limit, in (0, 1), at all times
+        together. Larger values require more labels.
+    certify : bool or callable, default=False
+        Whether to certify the recall after discovery. A function receives the
+        :class:`~skconftree.active.pool.RecallReport`, and returns whether to do so.
+    patience : int, default=20
+        Number of labels without a positive after which discovery may have ended. Larger
+        values find more positives by the query strategy.
+
+    See Also
+    --------
+    ActiveLearner.recall_report : The estimate, the limit and the costs at any time.
+
+    Notes
+    -----
+    If the pool has K positives, of which F are labeled, a row that is drawn at random
+    from U unlabeled rows is positive with probability (K - F) / U. A number K is
+    rejected if the likelihood ratio of a mixture to it reaches 1 / (1 - confidence);
+    by Ville's inequality [1]_, the true K is rejected with probability of at most
+    1 - confidence. Skipped rows are not counted as rows of the pool.
+
+    References
+    ----------
+    .. [1] I. Waudby-Smith, A. Ramdas (2020), "Confidence sequences for sampling without
+       replacement", NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import ActiveLearner, ArrayOracle, RecallAbove
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> y = np.where(X[:, 0] > 1.7, "rare", "other")
+    >>> learner = ActiveLearner(ConfidenceTreeClassifier(), random_state=0).fit(X)
+    >>> rule = RecallAbove("rare", recall=0.8, certify=True)
+    >>> learner = learner.run(ArrayOracle(y), stop=rule)
+    >>> report = learner.recall_report("rare")
+    >>> bool(report.lower_limit >= 0.8), report.n_labeled < 500
+    (True, True)
+    """
+
+    needs = ("predict_proba",)
+
+    _parameter_constraints = {
+        "positive": [object],
+        "recall": [Interval(Real, 0, 1, closed="neither")],
+        "confidence": [Interval(Real, 0, 1, closed="neither")],
+        "certify": ["boolean", callable],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    positive: Any
+    _: KW_ONLY
+    recall: float = 0.95
+    confidence: float = 0.95
+    certify: bool | Callable[[RecallReport], bool] = False
+    patience: int = 20
+
+    def report(self, context: QueryContext, *, estimate: bool = True) -> RecallReport:
+        """Report of the labels so far.
+
+        Parameters
+        ----------
+        context : QueryContext
+            State of the learner.
+        estimate : bool, default=True
+            Whether to estimate the recall, which needs cross-validation.
+
+        Returns
+        -------
+        RecallReport
+            Estimate, limit and costs.
+        """
+        return report_recall(
+            context, self.positive, self.confidence, (self.recall,), estimate=estimate
+        )
+
+    def reached(self, context: QueryContext) -> bool:
+        report = self.report(context, estimate=False)
+        if report.n_found == 0:
+            return False
+        if report.lower_limit >= self.recall:
+            return True
+        return self._has_ended(context) and not self._certifies(context)
+
+    def random_share_of(self, context: QueryContext) -> float:
+        """Share of the queries that are drawn at random: all while it certifies."""
+        return float(self._has_ended(context) and self._certifies(context))
+
+    def _certifies(self, context):
+        if not callable(self.certify):
+            return self.certify
+        key = self, "certify"
+        if key not in context.memory:
+            context.memory[key] = bool(self.certify(self.report(context)))
+        return context.memory[key]
+
+    def _has_ended(self, context):
+        # Whether discovery has ended; then it remains so, also if a random row is
+        # positive.
+        answers = context.answers
+        last = [batch.n_wrong is not None for batch in answers[-MIN_RANDOM:]]
+        if context.memory.get((self, "ended"), False) or (
+            len(last) == MIN_RANDOM and all(last)
+        ):
+            return True
+        n_found = limit_of(context, self.positive, self.confidence)[0].n_found
+        n_since = _n_since_positive(answers, self.positive)
+        if n_found == 0 or n_since < self.patience:
+            return False
+        has_ended = n_since >= PATIENCES_WITHOUT_ESTIMATE * self.patience
+        if not has_ended:
+            estimate = estimate_recall(context, self.positive, n_found)
+            has_ended = estimate is not None and estimate >= self.recall
+        context.memory[self, "ended"] = has_ended
+        return has_ended
+
+
+def _n_since_positive(answers, positive):
+    # Number of labels after the last positive one.
+    n = 0
+    for batch in reversed(answers):
+        found = np.flatnonzero(is_positive(batch.labels, positive))
+        if len(found):
+            return n + len(batch.labels) - 1 - int(found[-1])
+        n += len(batch.labels)
+    return n
