@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import gammaln, logit
+from scipy.special import gammaln, logit, logsumexp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -82,44 +82,50 @@ class PositivesLimit:
         self.log_ratio = self.log_ratio[1:]
         if self.limit < self.n_found:
             self.limit, self.log_ratio = self.n_found, np.zeros(1)
-            self.weight = np.ones(1)
 
     def restrict(self, n_unlabeled):
         """Remove numbers that are larger than the number of rows left."""
-        self._cut(min(self.limit, self.n_found + n_unlabeled))
-
-    def _cut(self, limit):
-        n = limit - self.n_found + 1
-        self.limit, self.log_ratio, self.weight = (
-            limit,
-            self.log_ratio[:n],
-            self.weight[:n],
-        )
-
-    def draw(self, n_unlabeled, is_positive):
-        """Update by a row that was drawn from `n_unlabeled` rows."""
-        self.restrict(n_unlabeled)
-        missing = np.arange(len(self.log_ratio))
-        if len(missing) > 1:
-            self._weigh(missing / n_unlabeled, is_positive)
-        if is_positive:
-            self._advance()
-        n_left = np.flatnonzero(self.log_ratio < self.threshold)[-1:]
-        self._cut(self.n_found + int(n_left.sum()))
-
-    def _weigh(self, share, is_positive):
-        # `share` has the probability of a positive row for each K. The prediction may
-        # depend on everything before the draw, also on the limit.
-        expected = self.weight @ share / self.weight.sum()
-        with np.errstate(divide="ignore"):  # a K of probability 0 is rejected
-            if is_positive:
-                self.log_ratio = self.log_ratio + np.log(expected) - np.log(share)
-                weight = (self.weight * share)[1:]
-            else:
-                likelihood = np.log1p(-share)
-                self.log_ratio = self.log_ratio + np.log1p(-expected) - likelihood
-                weight = self.weight * (1.0 - share)
+        self.limit = min(self.limit, self.n_found + n_unlabeled)
+        self.log_ratio = self.log_ratio[: self.limit - self.n_found + 1]
+        weight = self.weight[: n_unlabeled + 1]
         self.weight = weight / weight.sum()
+
+    def draw(self, n_unlabeled, n_negative, is_positive=False):
+        """Update by rows drawn from `n_unlabeled` rows: negatives, then a positive."""
+        if n_negative:
+            self.restrict(n_unlabeled)
+            log_weight = self._log_weight_after(n_unlabeled, n_negative)
+            expected = logsumexp(log_weight)
+            missing = np.arange(len(self.log_ratio))
+            self.log_ratio = self.log_ratio + (
+                expected - _log_none(missing, n_negative, n_unlabeled)
+            )
+            self.weight = np.exp(log_weight - expected)
+            self._reject()
+        if is_positive:
+            self._draw_positive(n_unlabeled - n_negative)
+
+    def _draw_positive(self, n_unlabeled):
+        self.restrict(n_unlabeled)
+        share = np.arange(len(self.weight)) / n_unlabeled
+        expected = self.weight @ share
+        with np.errstate(divide="ignore"):
+            change = np.log(expected) - np.log(share)
+        self.weight = (self.weight * share)[1:] / expected
+        self.log_ratio = self.log_ratio + change[: len(self.log_ratio)]
+        self._advance()
+        self._reject()
+
+    def _log_weight_after(self, n_unlabeled, n_negative):
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(self.weight)
+        possible = np.arange(len(log_weight))
+        return log_weight + _log_none(possible, n_negative, n_unlabeled)
+
+    def _reject(self):
+        kept = np.flatnonzero(self.log_ratio < self.threshold)[-1:]
+        self.limit = self.n_found + int(kept.sum())
+        self.log_ratio = self.log_ratio[: self.limit - self.n_found + 1]
 
     def n_draws(self, recall, n_unlabeled):
         """Random rows until recall is certified, if none of them is positive."""
@@ -127,15 +133,10 @@ class PositivesLimit:
         missing = largest_total(recall, self.n_found) + 1 - self.n_found
         if missing >= len(self.log_ratio):
             return 0
-        with np.errstate(divide="ignore"):
-            log_weight = np.log(self.weight / self.weight.sum())
-        possible = np.arange(len(log_weight))
 
         def is_enough(n):
-            expected = np.logaddexp.reduce(
-                log_weight + _log_none(possible, n, n_unlabeled)
-            )
-            change = expected - _log_none(missing, n, n_unlabeled)
+            change = logsumexp(self._log_weight_after(n_unlabeled, n))
+            change -= _log_none(missing, n, n_unlabeled)
             return self.log_ratio[missing] + change >= self.threshold
 
         low, high = 0, n_unlabeled
@@ -267,14 +268,21 @@ def limit_of(context, positive, confidence):
             limit.add_found()
         kept = limit, 0, len(start), 0
     limit, n_batches, n_labeled, n_random = kept
+    n_negative = 0  # random rows without a positive, which have one update
     for batch in context.answers[n_batches:]:
+        is_random = batch.n_wrong is not None
         for found in is_positive(batch.labels, positive):
-            if batch.n_wrong is not None:
-                limit.draw(n_rows - n_labeled, found)
-                n_random += 1
+            if n_negative and (found or not is_random):
+                limit.draw(n_rows - n_labeled + n_negative, n_negative)
+                n_negative = 0
+            if is_random and found:
+                limit.draw(n_rows - n_labeled, 0, True)
             elif found:
                 limit.add_found()
+            n_negative += is_random and not found
+            n_random += is_random
             n_labeled += 1
+    limit.draw(n_rows - n_labeled + n_negative, n_negative)
     limit.restrict(n_rows - n_labeled)
     context.memory[key] = limit, len(context.answers), n_labeled, n_random
     return limit, n_random

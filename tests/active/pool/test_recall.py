@@ -48,7 +48,7 @@ def limit_by_definition(n_rows, alpha, steps):
         unlabeled = n_rows - labeled
         if is_random:
             largest = max(found, min(largest, found + unlabeled))
-            weight = {u: weight.get(u, 0.0) for u in range(largest - found + 1)}
+            weight = {u: w for u, w in weight.items() if u <= unlabeled}
             total = sum(weight.values())
             expected = sum(w * u / unlabeled for u, w in weight.items()) / total
             for K in range(found, largest + 1):
@@ -61,14 +61,13 @@ def limit_by_definition(n_rows, alpha, steps):
             else:
                 weight = {u: w * (1.0 - u / unlabeled) for u, w in weight.items()}
             total = sum(weight.values())
-            weight = {u: w / total for u, w in weight.items()} if total else {0: 1.0}
+            weight = {u: w / total for u, w in weight.items()}
         elif is_positive:
             shifted = {u - 1: w for u, w in weight.items() if u > 0}
             shifted[0] = shifted.get(0, 0.0) + weight[0]
             weight = {u: 0.9 * w + 0.1 * prior[u] for u, w in shifted.items()}
         found, labeled = found + is_positive, labeled + 1
-        if found > largest:
-            largest, weight = found, {0: 1.0}
+        largest = max(found, largest)
         if is_random:
             kept = [K for K in range(found, largest + 1) if ratio[K] < 1.0 / alpha]
             largest = max(kept, default=found)
@@ -86,7 +85,7 @@ def test_the_limit_is_that_of_its_definition(n_rows, data):
     limit = PositivesLimit(n_rows, alpha)
     for i, (drawn, is_positive) in enumerate(steps):
         if drawn:
-            limit.draw(n_rows - i, is_positive)
+            limit.draw(n_rows - i, int(not is_positive), is_positive)
         elif is_positive:
             limit.add_found()
     limit.restrict(n_rows - len(steps))
@@ -101,13 +100,26 @@ def limit_after(n_rows, n_found):
     return limit
 
 
+@pytest.mark.parametrize("found", [False, True])
+def test_negatives_have_one_update(found):
+    one, other = limit_after(300, 20), limit_after(300, 20)
+    for i in range(60):
+        one.draw(250 - i, 1)
+    one.draw(190, 0, found)
+    other.draw(250, 60, found)
+    assert (one.limit, one.n_found) == (other.limit, other.n_found)
+    assert one.log_ratio == pytest.approx(other.log_ratio, abs=1e-9)
+    n = min(len(one.weight), len(other.weight))
+    assert one.weight[:n] == pytest.approx(other.weight[:n], abs=1e-12)
+
+
 @pytest.mark.parametrize(("found", "recall"), [(100, 0.95), (100, 0.8), (7, 0.5)])
 def test_the_cost_is_the_number_of_random_rows_without_a_positive(found, recall):
     limit, n_unlabeled = limit_after(900, found), 750
     n = limit.n_draws(recall, n_unlabeled)
     for i in range(n):
         assert found / limit.limit < recall
-        limit.draw(n_unlabeled - i, False)
+        limit.draw(n_unlabeled - i, 1)
     assert found / limit.limit >= recall
     assert limit.n_draws(recall, n_unlabeled - n) == 0
 
@@ -139,7 +151,8 @@ def failures(n_sessions, n_rows, n_positive, random_share, rng):
             is_random = rng.random() < random_share
             i = rng.integers(len(remaining)) if is_random else 0
             if is_random:
-                limit.draw(len(remaining), is_positive[remaining[i]])
+                found = bool(is_positive[remaining[i]])
+                limit.draw(len(remaining), int(not found), found)
             elif is_positive[remaining[i]]:
                 limit.add_found()
             remaining.pop(i)
