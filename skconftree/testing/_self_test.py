@@ -177,7 +177,8 @@ def plugins():
     for package in (active, active.pool, active.stream):
         for strategy in _instances(package, *STRATEGIES):
             check_strategy(strategy)
-    for rule in (active.LabelBudget(20), active.RiskBelow(0.1), active.StableModel()):
+    rules = active.LabelBudget(20), active.RiskBelow(0.1), active.RecallAbove(1)
+    for rule in (*rules, active.StableModel()):
         check_stopping_rule(rule)
 
 

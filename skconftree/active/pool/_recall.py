@@ -447,7 +447,6 @@ class RecallAbove(StoppingRule):
         return self._has_ended(context) and not self._certifies(context)
 
     def random_share_of(self, context: QueryContext) -> float:
-        """Share of the queries that are drawn at random: all while it certifies."""
         return float(self._has_ended(context) and self._certifies(context))
 
     def _certifies(self, context):
