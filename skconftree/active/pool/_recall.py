@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import gammaln, logit, logsumexp
+from scipy.special import logit, logsumexp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -96,10 +96,8 @@ class PositivesLimit:
             self.restrict(n_unlabeled)
             log_weight = self._log_weight_after(n_unlabeled, n_negative)
             expected = logsumexp(log_weight)
-            missing = np.arange(len(self.log_ratio))
-            self.log_ratio = self.log_ratio + (
-                expected - _log_none(missing, n_negative, n_unlabeled)
-            )
+            log_none = _log_none(len(self.log_ratio), n_negative, n_unlabeled)
+            self.log_ratio = self.log_ratio + (expected - log_none)
             self.weight = np.exp(log_weight - expected)
             self._reject()
         if is_positive:
@@ -119,8 +117,7 @@ class PositivesLimit:
     def _log_weight_after(self, n_unlabeled, n_negative):
         with np.errstate(divide="ignore"):
             log_weight = np.log(self.weight)
-        possible = np.arange(len(log_weight))
-        return log_weight + _log_none(possible, n_negative, n_unlabeled)
+        return log_weight + _log_none(len(log_weight), n_negative, n_unlabeled)
 
     def _reject(self):
         kept = np.flatnonzero(self.log_ratio < self.threshold)[-1:]
@@ -136,7 +133,7 @@ class PositivesLimit:
 
         def is_enough(n):
             change = logsumexp(self._log_weight_after(n_unlabeled, n))
-            change -= _log_none(missing, n, n_unlabeled)
+            change -= _log_none(missing + 1, n, n_unlabeled)[-1]
             return self.log_ratio[missing] + change >= self.threshold
 
         low, high = 0, n_unlabeled
@@ -146,17 +143,13 @@ class PositivesLimit:
         return high
 
 
-def _log_none(n_positive, n, n_unlabeled):
-    # Log probability that none of n rows drawn without replacement is positive.
-    n_other = n_unlabeled - np.asarray(n_positive, dtype=np.float64)
-    rest = n_other - n
-    value = (
-        gammaln(n_other + 1.0)
-        - gammaln(np.maximum(rest, 0.0) + 1.0)
-        + gammaln(n_unlabeled - n + 1.0)
-        - gammaln(n_unlabeled + 1.0)
-    )
-    return np.where(rest >= 0.0, value, -np.inf)
+def _log_none(size, n, n_unlabeled):
+    # Log probabilities that none of n rows drawn without replacement is positive, if
+    # 0, 1, ..., size - 1 of the rows are.
+    rows = n_unlabeled - np.arange(size - 1, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        steps = np.log1p(-np.minimum(n / rows, 1.0))
+    return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def largest_total(recall, n_found):
