@@ -22,7 +22,7 @@ from common.timing import print_environment
 
 from skconftree.active.pool._recall import PositivesLimit, largest_total
 
-POOLS = {2_000: (20, 100), 10_000: (50, 400), 50_000: (100, 1000)}  # 1 positive in
+POOLS = {2_000: (20, 100), 10_000: (50, 400), 50_000: (1000,)}  # 1 positive in
 SCORES = {  # mean score of positive rows, in standard deviations
     "good score": 4.0,
     "fair score": 2.0,
