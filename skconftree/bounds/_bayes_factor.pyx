@@ -105,7 +105,7 @@ class BayesFactorBound(BaseBound):
     --------
     >>> from skconftree.bounds import BayesFactorBound
     >>> result = BayesFactorBound().evaluate([[9, 2], [3, 8]])
-    >>> result.split, round(answer.statistic, 3)
+    >>> result.split, round(result.statistic, 3)
     (True, 0.085)
     """
 

@@ -286,7 +286,7 @@ class HoeffdingBound(BaseBound):
     >>> from skconftree.bounds import HoeffdingBound
     >>> bound = HoeffdingBound()
     >>> result = bound.evaluate([[90, 10], [10, 90]], criterion="gini", runner_up=0.35)
-    >>> result.split, round(answer.radius, 3)
+    >>> result.split, round(result.radius, 3)
     (False, 0.201)
     >>> bound.evaluate([[90, 10], [10, 90]], criterion="gini", runner_up=0.4).split
     True

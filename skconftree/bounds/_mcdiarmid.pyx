@@ -87,7 +87,7 @@ class McDiarmidBound(BaseBound):
     --------
     >>> from skconftree.bounds import McDiarmidBound
     >>> result = McDiarmidBound().evaluate([[4000, 1000], [1000, 4000]], runner_up=0.45)
-    >>> result.split, round(answer.radius, 3)
+    >>> result.split, round(result.radius, 3)
     (True, 0.098)
     """
 
