@@ -7,7 +7,7 @@ donor minus its loss.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -94,15 +94,27 @@ class Columns:
             values = np.array(column.to_numpy(), dtype=object)
         missing = np.array([is_missing(value) for value in values.tolist()])
         known = values[~missing]
-        try:
-            known = known.astype(np.float64)
-        except (TypeError, ValueError):
+        if self._is_nominal(j, known):
             categories, known = np.unique(known.astype(str), return_inverse=True)
             if len(categories) > 2:
                 return None
         ranks = np.full(self.n_rows, (len(known) + 1) / 2.0)  # the mean, if missing
-        ranks[~missing] = rankdata(known)
+        ranks[~missing] = rankdata(known.astype(np.float64))
         return ranks
+
+    def _is_nominal(self, j, known):
+        # Text is nominal, even if it can be read as numbers, such as "1" and "nan".
+        if hasattr(self.X, "iloc"):
+            is_ordered = getattr(self.X.dtypes.iloc[j], "ordered", True)  # categorical
+            if not is_ordered:
+                return True
+        if any(isinstance(value, str | bytes) for value in known.tolist()):
+            return True
+        try:
+            known.astype(np.float64)
+        except (TypeError, ValueError):
+            return True
+        return False
 
 
 def correlated_groups(columns, min_correlation):
@@ -135,21 +147,28 @@ def _resolve_groups(groups, columns, min_correlation):
     elif isinstance(groups, str) and groups == CORRELATED:
         parts = correlated_groups(columns, min_correlation)
     elif isinstance(groups, Mapping):
-        named = {
-            str(name): np.array([_position(j, columns, name) for j in _listed(members)])
+        names = [str(name) for name in groups]
+        parts = [
+            np.array([_position(j, columns, name) for j in _listed(members, name)])
             for name, members in groups.items()
-        }
-        used = np.concatenate([np.empty(0, np.intp), *named.values()]).astype(np.intp)
+        ]
+        used = np.concatenate([np.empty(0, np.intp), *parts]).astype(np.intp)
         repeated = np.flatnonzero(np.bincount(used, minlength=1) > 1)
         if len(repeated):
             raise ValueError(
                 f"groups must not overlap. Column {columns.names[repeated[0]]!r} is in "
                 "more than one group, or twice in one."
             )
-        single = np.setdiff1d(np.arange(columns.n_columns), used)
-        named |= {str(columns.names[j]): np.array([j]) for j in single}
-        order = sorted(named, key=lambda name: named[name].min())
-        return order, [np.sort(named[name]) for name in order]
+        for j in np.setdiff1d(np.arange(columns.n_columns), used).tolist():
+            if str(columns.names[j]) in names[: len(groups)]:
+                raise ValueError(
+                    f"Group {columns.names[j]!r} has the name of a column that is not "
+                    "in the group. Rename the group."
+                )
+            names.append(str(columns.names[j]))
+            parts.append(np.array([j]))
+        order = sorted(range(len(parts)), key=lambda i: parts[i].min())
+        return [names[i] for i in order], [np.sort(parts[i]) for i in order]
     else:
         raise ValueError(
             f"groups must be None, {CORRELATED!r}, or a dict of lists of columns by "
@@ -158,8 +177,14 @@ def _resolve_groups(groups, columns, min_correlation):
     return [", ".join(str(columns.names[j]) for j in part) for part in parts], parts
 
 
-def _listed(members):
-    members = [members] if isinstance(members, str) else list(members)
+def _listed(members, group):
+    if isinstance(members, str):
+        return [members]
+    if not isinstance(members, Iterable):
+        raise ValueError(
+            f"Group {group!r} must be a list of columns. Got {members!r} instead."
+        )
+    members = list(members)
     if not members:
         raise ValueError("Each group in groups needs at least one column. Got none.")
     return members
@@ -415,7 +440,8 @@ def feature_importance(
         each may seem less important than both together. ``"correlated"`` forms groups
         in which any two columns have a Spearman correlation of at least
         `min_correlation` (complete linkage). Nominal columns of more than two
-        categories have no such correlation and stay alone.
+        categories, that is, text or unordered categories of pandas, have no such
+        correlation and stay alone.
     min_correlation : float, default=0.7
         Absolute correlation in (0, 1] from which ``groups="correlated"`` groups
         columns. Smaller values give fewer and larger groups.
@@ -501,6 +527,11 @@ def feature_importance(
             f"model must be a classifier. Got {type(model).__name__} instead."
         )
     check_is_fitted(model)
+    if isinstance(model.classes_, list):
+        raise ValueError(
+            f"model must predict one output. This {type(model).__name__} predicts "
+            f"{len(model.classes_)}; pass one classifier for each."
+        )
     if loss == "log_loss" and not hasattr(model, "predict_proba"):
         raise ValueError(
             f"loss='log_loss' needs predict_proba, which {type(model).__name__} does "
@@ -545,7 +576,7 @@ def feature_importance(
 
 
 def _check_options(loss, min_correlation, n_repeats, confidence_level):
-    if loss not in LOSSES:
+    if loss not in [*LOSSES]:
         raise ValueError(f"loss must be one of {[*LOSSES]}. Got {loss!r} instead.")
     if not (isinstance(min_correlation, Real) and 0.0 < min_correlation <= 1.0):
         raise ValueError(
@@ -584,6 +615,11 @@ def _weights(sample_weight, n_rows):
         raise ValueError(
             "At least two rows of positive weight are needed. Got "
             f"{np.count_nonzero(weight)}."
+        )
+    if weight.sum() ** 2 <= np.square(weight).sum():  # equal in floating point
+        raise ValueError(
+            "At least two rows must have a weight that is not negligible. One row has "
+            "all of the weight."
         )
     return weight, bool((weight == np.rint(weight)).all())
 

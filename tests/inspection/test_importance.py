@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.metrics import log_loss, zero_one_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.inspection import (
@@ -265,6 +266,20 @@ def test_nominal_columns_of_two_categories_can_be_grouped():
     assert [group.tolist() for group in groups] == [[0, 1], [2]]
 
 
+@pytest.mark.parametrize("kind", ["array", "text", "category"])
+def test_categories_that_look_like_numbers_have_no_correlation(kind):
+    number = np.arange(60) % 3
+    text = np.array(["1", "2", "nan"])[number]
+    if kind == "array":
+        X = np.column_stack([text, text]).astype(object)
+    elif kind == "text":
+        X = pd.DataFrame({"a": text, "b": text})
+    else:
+        X = pd.DataFrame({"a": pd.Categorical(number), "b": pd.Categorical(number)})
+    groups = correlated_groups(Columns(X, None), 0.7)
+    assert [group.tolist() for group in groups] == [[0], [1]]
+
+
 def test_a_group_of_correlated_columns_is_more_important_than_each():
     rng = np.random.default_rng(6)
     X = with_correlations(rng, 600)
@@ -396,9 +411,13 @@ def test_any_classifier_has_importances():
         ({"groups": {"a": [4]}}, "indices from 0 to 3"),
         ({"groups": {"a": []}}, "needs at least one column"),
         ({"groups": {"a": [0, 1], "b": ["x1"]}}, "must not overlap. Column 'x1'"),
+        ({"groups": {"a": 1}}, "Group 'a' must be a list of columns. Got 1"),
+        ({"groups": {"x2": [0, 1]}}, "Group 'x2' has the name of a column that is not"),
+        ({"loss": ["log_loss"]}, "loss must be one of"),
         ({"sample_weight": [1.0]}, "one weight per row"),
         ({"sample_weight": [-1.0] * 50}, "must be finite and not negative. Got -1"),
         ({"sample_weight": [1.0] + [0.0] * 49}, "At least two rows"),
+        ({"sample_weight": [1.5] + [1e-20] * 49}, "One row has all of the weight"),
         ({"sample_weight": ["a"] * 50}, "must be an array of numbers"),
     ],
 )
@@ -420,6 +439,17 @@ def test_invalid_rows():
         feature_importance(model, X[0], y)
     with pytest.raises(TypeError, match="must be a classifier"):
         feature_importance(StandardScaler().fit(X), X, y)
+    model = DecisionTreeClassifier(max_depth=1).fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="must predict one output"):
+        feature_importance(model, X, y)
+
+
+def test_groups_may_have_the_name_of_one_of_their_columns():
+    X, y = make_rows(np.random.default_rng(13), 50)
+    model = LogisticRegression().fit(X, y)
+    found = feature_importance(model, X, y, groups={"x1": [1, 3]}, n_repeats=2)
+    assert found.names == ["x0", "x1", "x2"]
+    assert [part.tolist() for part in found.columns] == [[0], [1, 3], [2]]
 
 
 def result_of(importances, p_values, names=None):
