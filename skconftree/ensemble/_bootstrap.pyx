@@ -14,7 +14,7 @@ cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15     # 2^64 over the golden 
 
 
 def tree_seed(uint64_t seed, uint64_t tree):
-    """Seed of one tree of a forest, below 2**31 - 1."""
+    """Return the seed of one tree of a forest, below 2**31 - 1."""
     return <intp_t> (unit(mix(mix(seed) ^ mix(tree + 1))) * 2147483647.0)
 
 
@@ -22,19 +22,18 @@ def tree_seed(uint64_t seed, uint64_t tree):
 def draw_counts(
     const float64_t[::1] ends not None, intp_t n_draws, uint64_t seed, uint64_t tree
 ):
-    """Number of times each group of equal rows is drawn into the sample of a tree.
+    """Count how often each group of equal rows is drawn into the sample of a tree.
 
-    Draw j of tree t is a number below the total weight, keyed by (seed, t, j). `ends`
-    are the cumulative weights of the groups; `n_draws` is below 2**31.
+    Draw j of tree t is a random number below the total weight, keyed by (seed, t, j). It
+    selects a group by the cumulative weights `ends`. `n_draws` is below 2**31.
     """
     cdef intp_t n = ends.shape[0]
     counts = np.zeros(n, dtype=np.uint32)
     cdef uint32_t[::1] out = counts
     cdef float64_t total = ends[n - 1]
-    # Guide table of the search: a draw in interval k of n equal intervals falls into
-    # group guide[k] or a later one.
-    guide_array = np.empty(n, dtype=np.uint32)
-    cdef uint32_t[::1] guide = guide_array
+    # Lookup table of the search: a draw in interval k of n equal intervals falls into
+    # group first_group[k] or a later one.
+    cdef uint32_t[::1] first_group = np.empty(n, dtype=np.uint32)
     cdef float64_t step = total / n
     cdef uint64_t key = mix(mix(seed) + mix(~tree))
     cdef float64_t share, position
@@ -46,11 +45,11 @@ def draw_counts(
                 g -= 1
             while g < n - 1 and ends[g] <= j * step:
                 g += 1
-            guide[j] = <uint32_t> g
+            first_group[j] = <uint32_t> g
         for j in range(n_draws):
             share = unit(mix(key + <uint64_t> j * GOLDEN))
             position = share * total
-            g = guide[<intp_t> (share * n)]
+            g = first_group[<intp_t> (share * n)]
             while g > 0 and ends[g - 1] > position:
                 g -= 1
             while g < n - 1 and ends[g] <= position:

@@ -3,8 +3,9 @@
 A part is a block of rows. Its values are replaced by codes: the index of the value, bin or
 category of a column. The rows of a node are `Members`: their indices in blocks of 65,536
 rows, on two bytes and ascending within a block. A node thus reads 64 kilobytes of a column
-at a time, however few of its rows it has. Inputs are never modified: a node can be divided
-again, also on another machine.
+at a time, however few rows it has. A split has outcomes, one per child, and assigns an
+outcome to each code of a feature. Inputs are never modified, so a node can be divided again,
+also on another machine.
 """
 
 import numpy as np
@@ -47,7 +48,7 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, n_rows, present=None):
-        """All rows of a part, or those of a mask."""
+        """Return all rows of a part, or those of a mask."""
         edges = np.arange(-(-n_rows // BLOCK) + 1) * BLOCK
         if present is None:
             ends = np.minimum(n_rows - edges[:-1], BLOCK).astype(np.int32)
@@ -57,7 +58,7 @@ class Members(NamedTuple):
         return cls(starts[:-1], starts[1:], rows.astype(np.uint16))
 
     def row_indices(self):
-        """Indices of the rows within the part."""
+        """Return the indices of the rows within the part."""
         rows = [
             self.rows[begin:end] + np.intp(BLOCK * block)
             for block, (begin, end) in enumerate(zip(self.begins, self.ends, strict=True))
@@ -78,7 +79,7 @@ cdef class CodedPart:
     cdef readonly intp_t n_classes
     cdef readonly intp_t n_rows
     cdef intp_t n_features
-    cdef intp_t n_codes             # of all columns
+    cdef intp_t n_codes             # sum over all columns
     cdef Arena arena
     cdef const uint8_t** codes      # of a column, or NULL
     cdef const label_t** wide       # the same on two bytes
@@ -123,8 +124,8 @@ cdef class CodedPart:
     def count(self, members, counts=None):
         """Count the classes of each code, [codes of all columns, classes].
 
-        `counts` has the multiplicity of each row of the part. One more column then counts
-        the rows without multiplicity.
+        `counts` has the multiplicity of each row of the part: how often a bootstrap sample
+        contains it. One more column then counts each distinct row once.
         """
         cdef const int32_t[::1] begins = members.begins
         cdef const int32_t[::1] ends = members.ends
@@ -310,14 +311,14 @@ cdef void count_codes(
 
 
 cdef enum:
-    N_HALVES = 65536        # values of the upper 16 of 32 ordered bits
+    N_UPPER = 65536         # number of values of the upper 16 of 32 ordered bits
 
 # Ordered bits are unsigned integers in the order of the floats (utils/_sorting.pxd).
 cdef uint32_t MISSING_BITS = 0xFFC00000     # ordered bits of NaN
 
-MISSING_LEVEL = MISSING_BITS
+NAN_BITS = MISSING_BITS
 
-SMALL_N_FLOORS = 16     # number of floors up to which a Coder has no guide
+SMALL_N_CODES = 16      # number of codes up to which a Coder has no lookup table
 
 
 def distinct_values(const float32_t[:, ::1] X not None, intp_t feature):
@@ -351,20 +352,20 @@ def distinct_values(const float32_t[:, ::1] X not None, intp_t feature):
 def count_cells(
     const float32_t[:, ::1] X not None, intp_t feature,
     const int32_t[::1] first not None, const uint32_t[::1] prefixes not None,
-    intp_t known, intp_t next_bits,
+    intp_t n_prefix_bits, intp_t next_bits,
     int64_t[:, ::1] counts not None, uint32_t[:, ::1] lowest not None,
     uint32_t[:, ::1] highest not None,
 ):
-    """Count a column's values in cells, with the smallest and largest bits of each.
+    """Count a column's values in cells, with the smallest and largest value of each.
 
-    A cell is defined by `next_bits` bits after a prefix of `known` bits, 0 or at least
-    16. Values whose upper 16 bits are h have prefixes from index first[h] to
-    first[h + 1].
+    Values are ordered bits. A cell is defined by `next_bits` bits after a prefix of
+    `n_prefix_bits` bits, 0 or at least 16. Values whose upper 16 bits are h have prefixes
+    from index first[h] to first[h + 1]. Values without one of the prefixes are not counted.
     Returns the number of NaN.
     """
     cdef intp_t n = X.shape[0]
     cdef uint32_t mask = (<uint32_t> 1 << next_bits) - 1
-    cdef intp_t shift = 32 - known - next_bits
+    cdef intp_t shift = 32 - n_prefix_bits - next_bits
     cdef uint32_t bits, prefix
     cdef intp_t n_missing = 0
     cdef intp_t i, k, cell
@@ -376,10 +377,10 @@ def count_cells(
                 n_missing += 1
                 continue
             bits = ordered_bits(value)
-            if known == 0:
+            if n_prefix_bits == 0:
                 k = 0
             else:
-                prefix = bits >> (32 - known)
+                prefix = bits >> (32 - n_prefix_bits)
                 k = first[bits >> 16]
                 while k < first[(bits >> 16) + 1] and prefixes[k] != prefix:
                     k += 1
@@ -393,54 +394,54 @@ def count_cells(
 
 
 def bins_of(below, here, total, max_bins):
-    """Vectorized `bin_of`."""
+    """Vectorized `bin_of` of `tables._encoded_table`: bins of values by cumulated counts."""
     position = (below + here / 2.0) / total * max_bins
     return np.minimum(position.astype(np.intp), max_bins - 1)
 
 
 def values_of(bits):
-    """Vectorized `value_of_bits`."""
+    """Vectorized `value_of_bits` of `utils._sorting`: floats of ordered bits."""
     is_positive = bits >> np.uint32(31) == 1
     return np.where(is_positive, bits & np.uint32(0x7FFFFFFF), ~bits).view(np.float32)
 
 
 cdef class Coder:
-    """Encoder of values: the code is the index of the last floor that is not larger.
+    """Encoder of values: the code is the index of the last lower edge that is not larger.
 
-    `floors` are the ordered bits of the smallest value of each code; `missing` is the code
-    of NaN, or -1. A guide of 64 kilobytes speeds up the search unless there are only a few
-    floors.
+    `lower_edges` are the ordered bits of the smallest value of each code; `missing` is the
+    code of NaN, or -1. If there are many codes, a lookup table of 64 kilobytes by the upper
+    16 bits of a value limits the binary search.
     """
 
-    cdef const uint32_t[::1] floors
+    cdef const uint32_t[::1] lower_edges
     cdef intp_t missing
-    # Index of the last floor with smaller upper 16 bits, or 0; None: no guide.
-    cdef uint8_t[::1] guide
+    # Index of the last lower edge with smaller upper 16 bits, or 0; None: not used.
+    cdef uint8_t[::1] lookup
 
-    def __init__(self, const uint32_t[::1] floors not None, intp_t missing):
+    def __init__(self, const uint32_t[::1] lower_edges not None, intp_t missing):
         cdef intp_t low = 0
         cdef intp_t h
-        self.floors = floors
+        self.lower_edges = lower_edges
         self.missing = missing
-        self.guide = None
-        if floors.shape[0] <= SMALL_N_FLOORS:
+        self.lookup = None
+        if lower_edges.shape[0] <= SMALL_N_CODES:
             return
-        self.guide = np.empty(N_HALVES + 1, dtype=np.uint8)
-        for h in range(N_HALVES + 1):
-            while low + 1 < floors.shape[0] and floors[low + 1] >> 16 < h:
+        self.lookup = np.empty(N_UPPER + 1, dtype=np.uint8)
+        for h in range(N_UPPER + 1):
+            while low + 1 < lower_edges.shape[0] and lower_edges[low + 1] >> 16 < h:
                 low += 1
-            self.guide[h] = <uint8_t> low
+            self.lookup[h] = <uint8_t> low
 
     def __reduce__(self):
-        return Coder, (np.asarray(self.floors), self.missing)
+        return Coder, (np.asarray(self.lower_edges), self.missing)
 
     def code(
         self, const float32_t[:, ::1] X not None, intp_t feature,
         uint8_t[::1] codes not None,
     ):
         """Write the codes of a column; return whether every value has one."""
-        cdef const uint32_t[::1] floors = self.floors
-        cdef bint is_guided = self.guide is not None
+        cdef const uint32_t[::1] lower_edges = self.lower_edges
+        cdef bint has_lookup = self.lookup is not None
         cdef bint is_valid = True
         cdef intp_t i, low, high, middle
         cdef uint32_t bits
@@ -451,17 +452,17 @@ cdef class Coder:
                     codes[i] = <uint8_t> (self.missing & 0xFF)
                     continue
                 bits = ordered_bits(X[i, feature])
-                if floors.shape[0] == 0 or bits < floors[0]:
+                if lower_edges.shape[0] == 0 or bits < lower_edges[0]:
                     is_valid = False
                     continue
                 low = 0
-                high = floors.shape[0]
-                if is_guided:
-                    low = self.guide[bits >> 16]
-                    high = self.guide[(bits >> 16) + 1] + 1
+                high = lower_edges.shape[0]
+                if has_lookup:
+                    low = self.lookup[bits >> 16]
+                    high = self.lookup[(bits >> 16) + 1] + 1
                 while high - low > 1:
                     middle = (low + high) // 2
-                    if floors[middle] <= bits:
+                    if lower_edges[middle] <= bits:
                         low = middle
                     else:
                         high = middle

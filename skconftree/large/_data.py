@@ -130,7 +130,9 @@ class SampleNodes:
                     int(occurs.sum()),
                     metadata.levels[occurs],
                     # the smallest value of each bin
-                    None if metadata.floors is None else metadata.floors[occurs],
+                    None
+                    if metadata.lower_edges is None
+                    else metadata.lower_edges[occurs],
                     bool(metadata.has_missing and occurs[-1]),
                 )
             self.column_metadata.append(metadata)
@@ -251,7 +253,7 @@ class SampleNodes:
             self._sampled, self._members[node], self._grow_below, open_node
         )
 
-    def grown(self, pending):
+    def gather(self, pending):
         """Return the subtrees; `pending` are results of `grow`."""
         return self._engine.gather(pending)
 

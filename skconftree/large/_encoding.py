@@ -29,7 +29,7 @@ from ..tables._frames import Table, mixed_kinds_message
 from ..tables._growth_data import CodedColumn
 from ..tables._schema import Schema
 from ._coded_part import (
-    MISSING_LEVEL,
+    NAN_BITS,
     CodedPart,
     Coder,
     bins_of,
@@ -101,11 +101,11 @@ class DistinctValues(NamedTuple):
     @property
     def n_missing(self):
         """Number of missing values."""
-        return int(self.counts[self.bits == MISSING_LEVEL].sum())
+        return int(self.counts[self.bits == NAN_BITS].sum())
 
     def as_cells(self):
         """Return one cell per value, without NaN."""
-        present = self.bits != MISSING_LEVEL
+        present = self.bits != NAN_BITS
         return Cells(self.counts[present], self.bits[present], self.bits[present])
 
 
@@ -338,8 +338,7 @@ class ColumnValues:
         lower_edges, levels = self.bins()
         if self.n_missing:
             lower_edges, levels = (
-                np.append(bits, np.uint32(MISSING_LEVEL))
-                for bits in (lower_edges, levels)
+                np.append(bits, np.uint32(NAN_BITS)) for bits in (lower_edges, levels)
             )
         return CodedColumn(
             codes,
@@ -361,7 +360,7 @@ def count_values(column, max_bins):
     bits = known[first].view(np.uint32)
     bits = np.where(bits >> np.uint32(31) == 1, ~bits, bits | np.uint32(1 << 31))
     if n_missing:
-        bits = np.append(bits, np.uint32(MISSING_LEVEL))
+        bits = np.append(bits, np.uint32(NAN_BITS))
         counts = np.append(counts, n_missing)
     values = DistinctValues(bits, counts)
     if not max_bins and len(bits) > MAX_VALUES:

@@ -1,7 +1,8 @@
-# Margins w.x of particles at rows, and exponentials, in loops that compilers vectorize.
-# The particles of a particle filter are sampled hyperplanes w.
+# Margins of particles at rows, and exponentials, in loops that compilers vectorize.
 #
-# Coordinates are stored feature by feature: those of neighboring particles are contiguous.
+# The particles of a particle filter are hyperplanes w, sampled from their posterior. The
+# margin of a row x is the inner product w.x. Coordinates of particles are stored feature by
+# feature, so that one coordinate of several particles is contiguous in memory.
 
 cimport cython
 from libc.string cimport memcpy
@@ -9,11 +10,11 @@ from libc.string cimport memcpy
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
 cdef enum:
-    BLOCK = 256         # particles whose margins fit into the L1 cache
+    BLOCK = 256         # number of particles whose margins fit into the L1 cache
 
 
 cdef inline float64_t bounded(float64_t x) noexcept nogil:
-    # Bound of coordinates: products of two stay finite.
+    # Limit a coordinate, so that products of two coordinates are finite.
     x = x if x < 1e100 else 1e100
     return x if x > -1e100 else -1e100
 
@@ -22,7 +23,8 @@ cdef inline void find_margins(
     const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
     intp_t size, float64_t* margin,
 ) noexcept nogil:
-    # w.x of neighboring particles, two features per iteration.
+    # Compute the margins of adjacent particles at one row, two features per iteration.
+    # Coordinates of consecutive features are `stride` apart.
     cdef const float64_t* w0 = particles
     cdef const float64_t* w1
     cdef float64_t x0, x1
@@ -48,8 +50,9 @@ cdef inline void find_margins_of_four(
     const float64_t* particles, intp_t stride, const float64_t* x, intp_t d,
     intp_t size, float64_t* margin,
 ) noexcept nogil:
-    # The same for four rows, whose margins are `stride` apart: particles are read once.
-    # The compiler knows that local arrays do not overlap with any other array.
+    # The same for four consecutive rows, so that particles are read once. The margins of
+    # consecutive rows are `stride` apart. They are summed in local arrays, because the
+    # compiler knows that these do not overlap with any other array.
     cdef const float64_t* w0 = particles
     cdef const float64_t* w1
     cdef const float64_t* x1 = x + d
@@ -100,9 +103,9 @@ cdef inline void find_margins_of_four(
     memcpy(margin + 3 * stride, m3, size * sizeof(float64_t))
 
 
-# Vectorizable exponential function, accurate to 2 units in the last place. Each row
-# needs the exponentials of the log weights of all particles, and compilers do not
-# vectorize loops over the function of the C library.
+# Exponential function that compilers can vectorize, accurate to 2 units in the last place.
+# Each row needs the exponentials of the log weights of all particles, and loops that call
+# the function of the C library are not vectorized.
 
 cdef union Bits:
     float64_t number
@@ -134,7 +137,7 @@ cdef inline float64_t exp_moderate(float64_t x) noexcept nogil:
 
 
 cdef inline float64_t exp_negative(float64_t x) noexcept nogil:
-    # exp(x) for x <= 0, and 0 below exp(-300): squares must not become subnormal
-    # numbers, which are a hundred times slower.
+    # exp(x) for x <= 0; 0 if x <= -300, because the square of the result would be a
+    # subnormal number, for which arithmetic is a hundred times slower.
     cdef float64_t result = exp_moderate(x if x > -300.0 else -300.0)
     return result if x > -300.0 else 0.0

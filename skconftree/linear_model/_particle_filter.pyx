@@ -1,7 +1,9 @@
 """Particle filter of OASIS: a weighted sample of hyperplanes from the posterior.
 
-A particle is a hyperplane (plane) w; its margin at a row x is w.x. Moves are Metropolis
-steps of the particles (`_sweep.pxd`), whose target is the posterior of recent rows.
+A particle is a hyperplane (plane) w; its margin at a row x is the inner product w.x. With
+more than two classes, there is one binary problem per class (one-vs-rest), with particles
+of its own. Moves are Metropolis steps of the particles (`_sweep.pxd`), whose target is the
+posterior given the recent rows.
 """
 
 from numbers import Integral, Real
@@ -28,12 +30,12 @@ cdef enum:
     AHEAD = 4           # rows whose margins are computed together
     SIGNAL_CHECK_ROWS = 64      # rows between checks for signals, a multiple of AHEAD
     NO_LABEL = -1
-    PAIRS = 250         # pairs of particles, whose distances determine the step sizes
+    PAIRS = 250         # number of pairs of particles whose distances give the step sizes
     FULL_SWEEP_ROWS = 200       # number of rows up to which a move makes all its steps
-    MIN_STEPS = 4       # along coordinates, which repeat if there are fewer of them
-    UNLABELED_COST = 4  # of a likelihood without a label, relative to one with a label
+    MIN_STEPS = 4       # minimum number of steps of a move; coordinates may repeat
+    UNLABELED_COST = 4  # time of a likelihood without a label, relative to one with a label
 
-cdef float64_t STEP_FACTOR = 1.1    # of the distances of particles
+cdef float64_t STEP_FACTOR = 1.1    # step size relative to the distance of particles
 cdef float64_t MIN_STEP = 1e-3      # relative to the scale of the prior
 
 # Type and limits of each setting. They are checked because they determine the sizes of
@@ -72,17 +74,16 @@ def check_settings(settings):
 #
 #   L(y | x, w) = min{1 - gamma, max{gamma alpha, c exp(slope y w.x)}},  y = -1 or 1
 #
-# with c = sqrt((1 - gamma) gamma alpha). It is constant outside the margin |w.x| < 1,
-# and its logarithm is linear inside. The likelihood of a row without a label is L(1) +
-# L(-1). It is largest outside the margin: hyperplanes that pass close to rows lose
-# weight.
+# with c = sqrt((1 - gamma) gamma alpha). Its logarithm is linear if |w.x| < 1, and
+# constant otherwise. The likelihood of a row without a label is L(1) + L(-1). It is largest
+# if |w.x| >= 1, so that hyperplanes that pass close to rows lose weight.
 
 cdef struct Likelihood:
     float64_t low           # ln(gamma alpha)
     float64_t high          # ln(1 - gamma)
     float64_t middle        # ln c, for rows on the plane
-    float64_t slope         # of ln L within the margin
-    float64_t outside       # ln(1 - gamma + gamma alpha)
+    float64_t slope         # of ln L for |w.x| < 1
+    float64_t outside       # ln(1 - gamma + gamma alpha), of an unlabeled row, |w.x| >= 1
 
 
 cdef inline float64_t log_likelihood(
@@ -331,7 +332,7 @@ cdef class ParticleFilter:
         return 0
 
     def odds(self, const float64_t[:, ::1] X):
-        """Weighted likelihoods of labels 1 and -1, summed: [row, problem, label]."""
+        """Sum the weighted likelihoods of labels 1 and -1: [row, problem, label]."""
         cdef intp_t i, problem
         self._check_rows(X)
         odds = np.empty((X.shape[0], self.n_problems, 2))
@@ -386,7 +387,10 @@ cdef class ParticleFilter:
         out[1] += _sum(negative_sums)
 
     def sides(self, const float64_t[:, ::1] X):
-        """Weight shares of the particles with positive and with negative margin."""
+        """Compute the shares of the weight of particles with positive and negative margin.
+
+        The result has the shape [row, problem, side].
+        """
         cdef float64_t margin[BLOCK]
         cdef float64_t above, below, weight
         cdef intp_t k, i, problem, start, size
@@ -425,11 +429,11 @@ cdef class ParticleFilter:
         return inside / np.asarray(self.total)[:, np.newaxis]
 
     def hypotheses(self, const float64_t[:, ::1] X, intp_t row):
-        """Class that each of a sample of particles, drawn by weight, predicts for rows.
+        """Predict rows by each particle of a sample, which is drawn by weight.
 
-        Returns 1 if the margin of the first problem is positive, otherwise 0,
-        [particle, row], and the index of each drawn particle, ascending. The draw is
-        keyed by `row`.
+        Returns the predicted class of the first problem, 1 if the margin is positive and
+        otherwise 0, [particle, row]; and the index of each drawn particle, ascending.
+        The random draw is keyed by `row`.
         """
         cdef intp_t m = self.n_particles
         cdef intp_t n = X.shape[0]
@@ -448,7 +452,7 @@ cdef class ParticleFilter:
         cdef int16_t[:, ::1] out = outcomes
         cdef intp_t[::1] parent = drawn
         with nogil:
-            # No other draw has this number: the draws of the prior end at 2 m.
+            # No other draw uses this number: the draws of the prior end at 2 m.
             self._draw_parents(0, unit(self._key(0, row, 2 * m + 1)), &parent[0])
             while start < n:
                 size = min(<intp_t> BLOCK, n - start)
@@ -622,8 +626,8 @@ cdef class ParticleFilter:
         self._find_step_sizes(problem)
         self._resample(problem)
         self._find_target(problem, &target)
-        # Number of coordinates that a move updates: 1.5 per feature, fewer if there are
-        # many rows, of which each carries less information. Few planes stay unchanged.
+        # Number of coordinates that a move updates: 1.5 per feature, fewer if there are many
+        # rows, so that the time is limited. Nevertheless, few planes remain unchanged.
         cost = target.n_labeled + UNLABELED_COST * (target.n_rows - target.n_labeled)
         cost = 2 * max(cost, <intp_t> FULL_SWEEP_ROWS)
         n_coordinates = max(1 + 3 * d * FULL_SWEEP_ROWS // cost, <intp_t> MIN_STEPS)

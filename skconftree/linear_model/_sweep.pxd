@@ -1,10 +1,14 @@
-# Metropolis steps of hyperplanes along their length and their coordinates.
+# Metropolis steps of hyperplanes (planes): Markov chain Monte Carlo moves that leave the
+# posterior distribution unchanged.
 #
-# Margins are updated, not recomputed: a step along a coordinate changes the margin of
-# each row by the step times the row's value of that feature. So a sweep costs only a
-# few times as much as computing the margins once, and each coordinate has its own step
-# size. Neighboring planes are moved together. Single precision is accurate enough for
-# the acceptance test, and twice as fast.
+# A sweep proposes a change of the length of a plane, and then changes of its coordinates,
+# one after the other. Each proposal is accepted or rejected. The margin of a row is the
+# inner product of plane and row. Margins are updated, not recomputed: a step along a
+# coordinate changes the margin of each row by the step times the row's value of that
+# feature. A sweep therefore takes only a few times as long as computing the margins once,
+# and each coordinate can have its own step size. A group of planes that are adjacent in
+# memory is moved together. Single precision is accurate enough to accept or reject steps,
+# and twice as fast.
 
 from libc.math cimport exp, fabsf, log, sqrt
 from libc.string cimport memcpy
@@ -14,23 +18,26 @@ from skconftree.utils._draws cimport mix
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint64_t
 
 cdef enum:
-    GROUP = 64          # planes whose margins at 100 rows fit into the L1 cache
-    KNOTS = 1024        # of the piecewise linear likelihood of a row without a label
-    AT_ONCE = 32        # factors of at most e^6 whose product is finite
+    GROUP = 64          # planes that are moved together: margins at 100 rows fit in L1 cache
+    KNOTS = 1024        # knots of the piecewise linear likelihood of a row without a label
+    MAX_FACTORS = 32    # number of factors of at most e^6 whose product is finite
 
 
 cdef struct Target:
-    # Posterior of one problem: prior times likelihood of the rows in the buffer. Rows
-    # with a label come first. Margins are scaled: the log likelihood of a label is the
-    # margin, clipped to [-slope, slope], plus a constant.
+    # Posterior of one binary problem: prior times likelihood of the rows in the buffer.
+    # Rows with a label come first. Their values are multiplied by the sign of the label,
+    # and all values by `slope`, so that the log likelihood of a label is the margin,
+    # clipped to [-slope, slope], plus a constant.
     float32_t* values       # [feature, row] times `slope` and the sign of the label
     float32_t* weights      # of the rows
     intp_t stride           # between features
     intp_t n_labeled
     intp_t n_rows
     float32_t slope
-    const float32_t* unlabeled_knots    # ln(L(1) + L(-1)) at each knot, up to `slope`
-    bint cauchy
+    # ln(L(1) + L(-1)), the log likelihood of a row without a label, at absolute margins
+    # from 0 to `slope`
+    const float32_t* unlabeled_knots
+    bint cauchy             # whether the prior is Cauchy, not normal
     float64_t precision     # 1 / scale of the prior
 
 
@@ -38,7 +45,8 @@ cdef inline void compute_margins(
     const Target* target, const float64_t* w, intp_t stride, intp_t d, intp_t size,
     float32_t* planes, float32_t* margin,
 ) noexcept nogil:
-    # Scaled margins [row, plane], four features per iteration.
+    # Compute margins, [row, plane], with four features per iteration. `planes` is filled
+    # with the coordinates of the planes in single precision.
     cdef float32_t sums[GROUP]
     cdef const float32_t* own
     cdef const float32_t* value
@@ -76,13 +84,14 @@ cdef inline void compute_margins(
         memcpy(margin + row * GROUP, sums, size * sizeof(float32_t))
 
 
-cdef inline void moved_likelihood(
+cdef inline void proposed_likelihood(
     const Target* target, float32_t* margin, const float32_t* values_before,
-    const float32_t* taken, const float32_t* values, const float32_t* step,
+    const float32_t* step_before, const float32_t* values, const float32_t* step,
     intp_t size, float32_t* log_likelihood,
 ) noexcept nogil:
-    # Log likelihood of planes after a proposed step, without constants. The margins are
-    # updated on the way by the step that was accepted before.
+    # Log likelihood of planes after a proposed step along the feature with these `values`,
+    # up to a constant. In the same loop, margins are updated by the previous step, along
+    # the feature with `values_before`; it is 0 for planes that rejected it.
     cdef float32_t sums[GROUP]
     cdef float32_t steps[GROUP]
     cdef float32_t old[GROUP]
@@ -96,7 +105,7 @@ cdef inline void moved_likelihood(
     for i in range(size):
         sums[i] = 0.0
         steps[i] = step[i]
-        old[i] = taken[i]
+        old[i] = step_before[i]
     while row + 2 <= target.n_labeled:      # two rows per iteration
         x0 = values[row]
         x1 = values[row + 1]
@@ -177,7 +186,7 @@ cdef inline void rescaled_likelihood(
     const Target* target, const float32_t* margin, const float32_t* factor, intp_t size,
     float32_t* log_likelihood,
 ) noexcept nogil:
-    # Log likelihood of planes multiplied by a factor, without constants.
+    # Log likelihood of planes that are multiplied by a factor, up to a constant.
     cdef float32_t sums[GROUP]
     cdef float32_t rescaled[GROUP]
     cdef float32_t none[GROUP]
@@ -202,11 +211,11 @@ cdef inline void rescale(
     const Target* target, float64_t* w, intp_t stride, intp_t d, const uint64_t* keys,
     intp_t turn, intp_t size, float32_t* margin, float32_t* current,
 ) noexcept nogil:
-    # Propose a change of the length of each plane. The posterior extends far along the
-    # length, farther than steps of one coordinate reach. With 10 or more features the
-    # logarithms of lengths differ by 0.1 to 0.5, so that a quarter to a half of the
-    # steps of size 0.3 are accepted. Steps are limited to 3.0, the e^6 of `AT_ONCE`
-    # squared.
+    # Propose to multiply each plane by a factor e^t, and accept or reject it. The lengths
+    # of planes vary widely in the posterior, more than steps along single coordinates can
+    # explore. With 10 or more features, the standard deviation of log lengths is 0.1 to
+    # 0.5, so that a quarter to a half of the proposals, of size 0.3, are accepted. t is
+    # limited to [-3, 3], so that a ratio of prior densities is at most e^6.
     cdef float64_t t[GROUP]
     cdef float64_t v[GROUP]
     cdef float64_t ratio[GROUP]
@@ -219,7 +228,7 @@ cdef inline void rescale(
     for i in range(size):
         t[i] = at_least(at_most(0.3 * t[i], 3.0), -3.0)
         factor[i] = <float32_t> exp(t[i])
-        log_ratio[i] = d * t[i]     # of volumes, then also of the prior
+        log_ratio[i] = d * t[i]     # of volumes; the ratio of prior densities is added
         ratio[i] = 1.0
     rescaled_likelihood(target, margin, factor, size, proposed)
     for j in range(d):
@@ -230,7 +239,7 @@ cdef inline void rescale(
                 ratio[i] *= (1.0 + here * here) / (1.0 + there * there)
             else:
                 log_ratio[i] += 0.5 * (here * here - there * there)
-        if j % AT_ONCE == AT_ONCE - 1 or j == d - 1:
+        if j % MAX_FACTORS == MAX_FACTORS - 1 or j == d - 1:
             for i in range(size):
                 log_ratio[i] += log(ratio[i])
                 ratio[i] = 1.0
@@ -248,7 +257,7 @@ cdef inline void rescale(
 
 
 cdef inline float64_t limited(float64_t x) noexcept nogil:
-    # Bound of values: their squares are finite in single precision.
+    # Limit a value, so that its square is finite in single precision.
     return at_least(at_most(x, 1e18), -1e18)
 
 
@@ -263,9 +272,9 @@ cdef inline float64_t at_least(float64_t x, float64_t lower) noexcept nogil:
 cdef inline void draw(
     const uint64_t* keys, intp_t turn, intp_t size, float64_t* t, float64_t* v
 ) noexcept nogil:
-    # For each plane draw t from Student's t distribution with two degrees of freedom,
-    # and v uniformly from (0, 1). The heavy tails give steps of all sizes, which work
-    # even if the step size is not well chosen.
+    # For each plane, draw t from Student's t distribution with two degrees of freedom, and
+    # v uniformly from (0, 1). Because of the heavy tails there are steps of all sizes, so
+    # that some are accepted even if the step size is not well chosen.
     cdef int32_t sign[GROUP]
     cdef int32_t chance[GROUP]
     cdef uint64_t bits
@@ -286,25 +295,26 @@ cdef inline void propose(
     const float64_t* own, float64_t width, const float64_t* t, intp_t size,
     float64_t* moved, float32_t* step,
 ) noexcept nogil:
-    # Each loop applies one bound: with two bounds it would have branches.
-    cdef float64_t taken[GROUP]
+    # Compute the coordinate after a step, and the step in single precision. Each loop
+    # applies one limit: a loop with two limits would have branches.
+    cdef float64_t difference[GROUP]
     cdef intp_t i
     for i in range(size):
         moved[i] = at_most(own[i] + width * t[i], 1e100)
     for i in range(size):
         moved[i] = at_least(moved[i], -1e100)
-        taken[i] = at_most(moved[i] - own[i], 1e18)
+        difference[i] = at_most(moved[i] - own[i], 1e18)
     for i in range(size):
-        step[i] = <float32_t> at_least(taken[i], -1e18)
+        step[i] = <float32_t> at_least(difference[i], -1e18)
 
 
 cdef inline void decide(
     const Target* target, float64_t* own, const float64_t* moved, const float64_t* v,
     intp_t size, const float32_t* current, const float32_t* proposed, float32_t* accepted,
 ) noexcept nogil:
-    # Accept or reject steps; `accepted` is positive if a step is taken, in either
-    # precision, because terms are 1 or more. Branches would be unpredictable, so the
-    # loops have none and are vectorized.
+    # Accept or reject steps: `accepted` is positive if a step is accepted. It is 1 or
+    # more, minus a product, so that its sign is the same in single precision. The loops
+    # have no branches, which would be unpredictable, and are vectorized.
     cdef float64_t loss[GROUP]
     cdef float64_t here, there
     cdef intp_t i
@@ -338,14 +348,15 @@ cdef inline void sweep(
     const uint64_t* keys, intp_t first, intp_t n_coordinates, intp_t size,
     float32_t* planes, float32_t* margin,
 ) noexcept nogil:
-    # Move up to `GROUP` neighboring planes, the first of which is at w: once along
-    # their length, then along their coordinates in turn.
+    # Move up to `GROUP` adjacent planes, starting at w: once along their length, then along
+    # `n_coordinates` coordinates in turn, from coordinate `first` on. `sizes` are the step
+    # sizes, `planes` and `margin` are buffers.
     cdef float64_t t[GROUP]
     cdef float64_t v[GROUP]
     cdef float64_t moved[GROUP]
     cdef float32_t accepted[GROUP]
     cdef float32_t step[GROUP]
-    cdef float32_t taken[GROUP]
+    cdef float32_t step_before[GROUP]
     cdef float32_t current[GROUP]
     cdef float32_t proposed[GROUP]
     cdef const float32_t* before = target.values
@@ -355,8 +366,8 @@ cdef inline void sweep(
     compute_margins(target, w, stride, d, size, planes, margin)
     for i in range(size):
         step[i] = 0.0
-        taken[i] = 0.0
-    moved_likelihood(target, margin, before, taken, before, step, size, current)
+        step_before[i] = 0.0
+    proposed_likelihood(target, margin, before, step_before, before, step, size, current)
     rescale(target, w, stride, d, keys, n_coordinates, size, margin, current)
     for turn in range(n_coordinates):
         j = (first + turn) % d
@@ -364,9 +375,11 @@ cdef inline void sweep(
         values = target.values + j * target.stride
         draw(keys, turn, size, t, v)
         propose(own, sizes[j], t, size, moved, step)
-        moved_likelihood(target, margin, before, taken, values, step, size, proposed)
+        proposed_likelihood(
+            target, margin, before, step_before, values, step, size, proposed
+        )
         decide(target, own, moved, v, size, current, proposed, accepted)
         for i in range(size):
-            taken[i] = step[i] if accepted[i] > 0.0 else <float32_t> 0.0
+            step_before[i] = step[i] if accepted[i] > 0.0 else <float32_t> 0.0
             current[i] = proposed[i] if accepted[i] > 0.0 else current[i]
         before = values

@@ -11,7 +11,8 @@ from skconftree.utils._typedefs cimport (
 #
 # A feature with at most MAX_LEVELS distinct values (levels) is CODED: one byte per row, the
 # rank of the value. If bins are requested, so is any feature with more values than bins: the
-# code is that of a bin, whose smallest value is its floor and whose largest its level.
+# code is the index of a bin; the smallest value of a bin is its lower edge, and the largest
+# one is its level.
 #
 # A nominal feature is CODED, too: its codes are those of the categories, on two bytes if
 # there are more than MAX_LEVELS. One more code, the largest, is for categories that no
@@ -26,14 +27,14 @@ from skconftree.utils._typedefs cimport (
 #
 # NaN is the largest value: the last level, or the last entries.
 #
-# A single tree may take over the arrays instead of copying them. The table is SPENT then,
-# and raises an error if it is used again.
+# A single tree may take over the arrays instead of copying them. The table is then consumed:
+# it raises an error if it is used again.
 
 cdef struct Column:
     uint8_t* codes          # [n_rows]; NULL if SORTED or of two bytes
     label_t* codes16        # [n_rows] the same on two bytes, or NULL
     const float32_t* levels     # [n_levels] ascending; NULL if nominal
-    const float32_t* floors     # [n_levels] of bins; NULL if each code is one value
+    const float32_t* lower_edges    # [n_levels] of bins; NULL if each code is one value
     const float32_t* values     # row i is at i * stride; for sparse tables see value()
     intp_t n_levels
     uint32_t* order         # [n_rows] entries; NULL if CODED
@@ -42,15 +43,15 @@ cdef struct Column:
 
 
 # The smallest value of a code of a numeric column.
-cdef inline float32_t floor_of(const Column* column, intp_t code) noexcept nogil:
-    return column.levels[code] if column.floors == NULL else column.floors[code]
+cdef inline float32_t lower_edge_of(const Column* column, intp_t code) noexcept nogil:
+    return column.levels[code] if column.lower_edges == NULL else column.lower_edges[code]
 
 
 cdef class EncodedTable:
     cdef readonly intp_t n_rows
     cdef readonly intp_t n_features
     cdef readonly intp_t n_coded        # features with codes for all rows
-    cdef readonly bint spent
+    cdef readonly bint consumed
     cdef intp_t max_bins            # of a feature; 0: no bins
     cdef const float64_t[::1] weight    # of rows, for bins of equal weight
 
@@ -81,7 +82,7 @@ cdef class EncodedTable:
         uint8_t* codes, void* keys,
     ) except -1 nogil
     cdef intp_t _sort_into_bins(
-        self, const float32_t* values, uint8_t* codes, void* keys, float32_t* floors,
+        self, const float32_t* values, uint8_t* codes, void* keys, float32_t* lower_edges,
         float32_t* levels,
     ) except -1 nogil
     cdef int _add_nominal(
@@ -104,17 +105,17 @@ cdef inline intp_t bin_of(
 # Codes are replaced by those of bins; returns the number of bins.
 cdef intp_t bin_levels(
     const float32_t* values, intp_t n_levels, bint has_missing, intp_t n,
-    intp_t max_bins, uint8_t* codes, float32_t* floors, float32_t* levels,
+    intp_t max_bins, uint8_t* codes, float32_t* lower_edges, float32_t* levels,
 ) noexcept nogil
 
-# The same for a column without NaN that is spread so evenly that only a few rows have to
-# be sorted; otherwise returns 0. `scratch` has 2 n + BIN_SCRATCH_CELLS elements.
+# The same for a column without NaN whose values are distributed so evenly that only a few
+# rows have to be sorted; otherwise returns 0. `scratch` has 2 n + BIN_SCRATCH_CELLS elements.
 cdef enum:
     BIN_SCRATCH_CELLS = 81928        # cells, each 10 bytes
 
 cdef intp_t bin_spread(
     const float32_t* values, intp_t n, intp_t max_bins, uint64_t* scratch,
-    uint8_t* codes, float32_t* floors, float32_t* levels,
+    uint8_t* codes, float32_t* lower_edges, float32_t* levels,
 ) noexcept nogil
 
 

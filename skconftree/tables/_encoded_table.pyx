@@ -1,6 +1,7 @@
 """Encoding of a table as rank codes and presorted rows, by column and by row.
 
-`_encoded_table.pxd` describes the encoding and its terms: codes, levels, floors, entries.
+`_encoded_table.pxd` describes the encoding and its terms: codes, levels, lower edges,
+entries.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ from skconftree.utils._typedefs cimport int32_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
     MAX_CELL_BITS = 16  # there are 2^16 cells at most
-    USUAL_BITS = 14     # cells fit in the second-level cache
+    USUAL_BITS = 14     # so that the cells fit in the second-level cache
     MIXED = 256         # marks a cell with rows of several bins
     SMALL_N_ROWS = 8192     # below, sorting is faster
     MAX_MOVES_PER_ROW = 4   # of the insertion sort of mixed cells
@@ -27,7 +28,7 @@ cdef enum:
 
 cdef intp_t bin_levels(
     const float32_t* values, intp_t n_levels, bint has_missing, intp_t n,
-    intp_t max_bins, uint8_t* codes, float32_t* floors, float32_t* levels,
+    intp_t max_bins, uint8_t* codes, float32_t* lower_edges, float32_t* levels,
 ) noexcept nogil:
     cdef intp_t counts[MAX_LEVELS]
     cdef uint8_t bins[MAX_LEVELS]
@@ -46,13 +47,13 @@ cdef intp_t bin_levels(
         bin_ = bin_of(below, counts[i], total, max_bins)
         below += counts[i]
         if bin_ > last:
-            floors[n_bins] = values[i]
+            lower_edges[n_bins] = values[i]
             n_bins += 1
             last = bin_
         levels[n_bins - 1] = values[i]
         bins[i] = <uint8_t> (n_bins - 1)
     if has_missing:
-        floors[n_bins] = levels[n_bins] = values[n_levels]
+        lower_edges[n_bins] = levels[n_bins] = values[n_levels]
         bins[n_levels] = <uint8_t> n_bins
         n_bins += 1
     for i in range(n):
@@ -68,12 +69,12 @@ cdef struct Cells:
 
 
 cdef inline intp_t _cell_of(const Cells* cells, float32_t value) noexcept nogil:
-    # Monotonic, because differences, products and floors are.
+    # Monotonic, because differences, products and rounding down are.
     return <intp_t> <uint32_t> ((value - cells.smallest) * cells.scale)
 
 
 cdef bint _lay_out(Cells* cells, const float32_t* values, intp_t n) noexcept nogil:
-    # Returns False if cells of this width cannot be distinguished.
+    # Choose the width of the cells. Returns False if float32 cannot represent it.
     cdef float32_t smallest = values[0]
     cdef float32_t largest = values[0]
     cdef intp_t n_bits = min(
@@ -94,14 +95,15 @@ cdef bint _lay_out(Cells* cells, const float32_t* values, intp_t n) noexcept nog
 
 cdef intp_t bin_spread(
     const float32_t* values, intp_t n, intp_t max_bins, uint64_t* scratch,
-    uint8_t* codes, float32_t* floors, float32_t* levels,
+    uint8_t* codes, float32_t* lower_edges, float32_t* levels,
 ) noexcept nogil:
     # Only the rows of cells that belong to several bins are sorted, cell by cell.
     cdef Cells cells
     cdef uint64_t* keys = scratch
     cdef uint32_t* cell_of = <uint32_t*> (scratch + n)
-    cdef uint32_t* counts = <uint32_t*> (scratch + 2 * n)     # for mixed cells: position
-    cdef uint32_t* starts = counts + N_CELL_STARTS            # of the next row, and first
+    # Rows of each cell; then, for mixed cells, position of the next row, and of the first.
+    cdef uint32_t* counts = <uint32_t*> (scratch + 2 * n)
+    cdef uint32_t* starts = counts + N_CELL_STARTS
     cdef uint16_t* bins = <uint16_t*> (starts + N_CELL_STARTS)
     cdef intp_t below = 0
     cdef intp_t moves = 0
@@ -129,7 +131,7 @@ cdef intp_t bin_spread(
     if moves > MAX_MOVES_PER_ROW * n:
         return 0
     for i in range(max_bins):
-        floors[i] = INFINITY
+        lower_edges[i] = INFINITY
         levels[i] = -INFINITY
     for i in range(n):
         k = cell_of[i]
@@ -140,7 +142,7 @@ cdef intp_t bin_spread(
             counts[k] += 1
             continue
         codes[i] = <uint8_t> bin_
-        floors[bin_] = value if value < floors[bin_] else floors[bin_]
+        lower_edges[bin_] = value if value < lower_edges[bin_] else lower_edges[bin_]
         levels[bin_] = value if value > levels[bin_] else levels[bin_]
     for k in range(cells.n_cells):
         if bins[k] != MIXED:
@@ -148,14 +150,14 @@ cdef intp_t bin_spread(
         here = counts[k] - starts[k]
         insert_keys(keys + starts[k], here, here * here)
         _bin_sorted(
-            keys, starts[k], counts[k], n, max_bins, codes, floors, levels
+            keys, starts[k], counts[k], n, max_bins, codes, lower_edges, levels
         )
-    return _remove_empty_bins(codes, n, max_bins, floors, levels)
+    return _remove_empty_bins(codes, n, max_bins, lower_edges, levels)
 
 
 cdef void _bin_sorted(
     const uint64_t* keys, intp_t first, intp_t end, intp_t n, intp_t max_bins,
-    uint8_t* codes, float32_t* floors, float32_t* levels,
+    uint8_t* codes, float32_t* lower_edges, float32_t* levels,
 ) noexcept nogil:
     # Bin the sorted rows from `first` to `end`.
     cdef intp_t last, bin_
@@ -166,7 +168,7 @@ cdef void _bin_sorted(
             last += 1
         bin_ = bin_of(first, last - first, n, max_bins)
         value = value_of_bits(<uint32_t> (keys[first] >> 32))
-        floors[bin_] = value if value < floors[bin_] else floors[bin_]
+        lower_edges[bin_] = value if value < lower_edges[bin_] else lower_edges[bin_]
         levels[bin_] = value if value > levels[bin_] else levels[bin_]
         while first < last:
             codes[<uint32_t> keys[first]] = <uint8_t> bin_
@@ -174,17 +176,17 @@ cdef void _bin_sorted(
 
 
 cdef intp_t _remove_empty_bins(
-    uint8_t* codes, intp_t n, intp_t max_bins, float32_t* floors, float32_t* levels
+    uint8_t* codes, intp_t n, intp_t max_bins, float32_t* lower_edges, float32_t* levels
 ) noexcept nogil:
     # Remove empty bins, which occur if a value has the rows of several bins.
     cdef uint8_t rank[MAX_LEVELS]
     cdef intp_t n_bins = 0
     cdef intp_t i
     for i in range(max_bins):
-        if floors[i] <= levels[i]:
+        if lower_edges[i] <= levels[i]:
             rank[i] = <uint8_t> n_bins
             # replace -0 by 0
-            floors[n_bins] = floors[i] + <float32_t> 0.0
+            lower_edges[n_bins] = lower_edges[i] + <float32_t> 0.0
             levels[n_bins] = levels[i] + <float32_t> 0.0
             n_bins += 1
     if n_bins < max_bins:
@@ -253,8 +255,8 @@ cdef class EncodedTable:
     def _share_out(
         self, const float32_t[:, ::1] X, const int32_t[::1] n_categories, thread_team
     ):
-        # Each part is a table of the same columns, and owns the memory of the columns that
-        # it encodes. Two parts per thread balance the load.
+        # Each part is a table of the same columns that encodes some of them, and owns their
+        # memory. There are two parts per thread, to balance the load.
         cdef intp_t n_parts = min(self.n_features, 2 * <intp_t> thread_team.n_threads)
         cdef intp_t d = self.n_features
         self.parts = [self._part() for _ in range(n_parts)]
@@ -290,7 +292,8 @@ cdef class EncodedTable:
     def of_codes(intp_t n_rows, columns):
         """Make a table of columns that were encoded elsewhere, see `CodedColumn`.
 
-        It uses their arrays, which a tree that takes over the table modifies.
+        The table uses their arrays without a copy. A tree that takes over the table
+        modifies them.
         """
         cdef EncodedTable table = EncodedTable.__new__(EncodedTable)
         cdef Column* column
@@ -324,30 +327,30 @@ cdef class EncodedTable:
             column.has_missing = encoded.has_missing
             values = encoded.levels
             column.levels = &values[0]
-            if encoded.floors is not None:
-                values = encoded.floors
-                column.floors = &values[0]
+            if encoded.lower_edges is not None:
+                values = encoded.lower_edges
+                column.lower_edges = &values[0]
         return table
 
-    def claim(self, bint consumes):
-        """Start to use the table; if `consumes`, its arrays are taken over."""
-        if self.spent:
+    def begin_use(self, bint consumes):
+        """Check that the table can be used; if `consumes`, a tree takes over its arrays."""
+        if self.consumed:
             raise RuntimeError(
-                "This table has been spent: a tree took over its arrays instead of "
+                "This table has been consumed: a tree took over its arrays instead of "
                 "copying them. Encode the rows again, or share the table among trees "
                 "that copy from it."
             )
         if consumes:
-            self.spent = True
+            self.consumed = True
 
     def distinct_values(self, features):
-        """Map those of the numeric features whose values are stored to these values."""
+        """Map numeric features to their distinct values; omit those not stored."""
         cdef dict values = {}
         cdef Column* column
         cdef intp_t f
         for f in features:
             column = &self.columns[f]
-            if column.levels != NULL and column.floors == NULL:
+            if column.levels != NULL and column.lower_edges == NULL:
                 values[f] = np.array(
                     <const float32_t[:column.n_levels]> column.levels
                 )[:column.n_levels - column.has_missing]
@@ -394,7 +397,7 @@ cdef class EncodedTable:
     cdef int _add(
         self, intp_t feature, float32_t* values, uint8_t** codes, void* keys
     ) except -1 nogil:
-        # `codes` is an array that no column uses yet, or NULL.
+        # `codes` points to an array that no column uses yet, or to NULL.
         cdef intp_t n = self.n_rows
         cdef Column* column = &self.columns[feature]
         cdef float32_t levels[MAX_LEVELS]
@@ -426,32 +429,32 @@ cdef class EncodedTable:
         self, Column* column, const float32_t* values, const float32_t* values_of_codes,
         uint8_t* codes, void* keys,
     ) except -1 nogil:
-        # `values_of_codes` has the levels of a column with few values.
+        # `values_of_codes` has the distinct values of a column with few of them.
         cdef intp_t n = self.n_rows
         cdef intp_t n_bins = 0
         cdef intp_t capacity = self.max_bins + 1
         cdef float32_t* levels = <float32_t*> self.arena.take(capacity, sizeof(float32_t))
-        cdef float32_t* floors = <float32_t*> self.arena.take(capacity, sizeof(float32_t))
+        cdef float32_t* lower_edges = <float32_t*> self.arena.take(capacity, sizeof(float32_t))
         if self.weight is None and column.n_levels > 0:
             n_bins = bin_levels(
                 values_of_codes, column.n_levels, column.has_missing, n, self.max_bins, codes,
-                floors, levels,
+                lower_edges, levels,
             )
         elif self.weight is None and not column.has_missing:
             n_bins = bin_spread(
-                values, n, self.max_bins, <uint64_t*> keys, codes, floors, levels
+                values, n, self.max_bins, <uint64_t*> keys, codes, lower_edges, levels
             )
         if n_bins == 0:
-            n_bins = self._sort_into_bins(values, codes, keys, floors, levels)
+            n_bins = self._sort_into_bins(values, codes, keys, lower_edges, levels)
         column.codes = codes
         column.n_levels = n_bins
         column.levels = levels
-        column.floors = floors
+        column.lower_edges = lower_edges
         self.n_coded += 1
         return 0
 
     cdef intp_t _sort_into_bins(
-        self, const float32_t* values, uint8_t* codes, void* keys, float32_t* floors,
+        self, const float32_t* values, uint8_t* codes, void* keys, float32_t* lower_edges,
         float32_t* levels,
     ) except -1 nogil:
         cdef intp_t n = self.n_rows
@@ -479,7 +482,7 @@ cdef class EncodedTable:
             bin_ = bin_of(below, here, total, self.max_bins)
             value = value_of_bits(ordered_bits(values[order[i] >> 1]))
             if bin_ > last:
-                floors[n_bins] = value
+                lower_edges[n_bins] = value
                 n_bins += 1
                 last = bin_
             levels[n_bins - 1] = value
@@ -489,7 +492,7 @@ cdef class EncodedTable:
             i = j
         if n_present < n:
             levels[n_bins] = values[order[n_present] >> 1]
-            floors[n_bins] = levels[n_bins]
+            lower_edges[n_bins] = levels[n_bins]
             for k in range(n_present, n):
                 codes[order[k] >> 1] = <uint8_t> n_bins
             n_bins += 1
@@ -559,7 +562,7 @@ ctypedef fused code_t:
 
 
 cdef class RowCodes:
-    """Ranks of the values of a dense table within their feature, stored by row.
+    """Codes of a dense table, stored by row: the rank of each value in its feature.
 
     The table is not modified.
     """
@@ -567,14 +570,14 @@ cdef class RowCodes:
     def __init__(self, EncodedTable table not None):
         if table.sparse is not None:
             raise ValueError("RowCodes requires a dense table, got a sparse one.")
-        table.claim(False)
+        table.begin_use(False)
         self.table = table
         self.arena = Arena()
         with nogil:
             self._make()
 
     def codes(self, intp_t feature):
-        """Codes of a feature for all rows."""
+        """Return the codes of a feature for all rows."""
         codes = np.empty(self.table.n_rows, dtype=np.int32)
         cdef int32_t[::1] out = codes
         cdef intp_t i

@@ -420,7 +420,7 @@ def count_limit(limit, largest=MAX_NODES):
 class CodedColumn(NamedTuple):
     """Codes of all rows of a column, in one byte each, in two if there are over 256.
 
-    In a numeric column, `levels` has the largest value of each code, and `floors`
+    In a numeric column, `levels` has the largest value of each code, and `lower_edges`
     the smallest one; it is None if each code has a single value. Both are ascending,
     with NaN last if the column `has_missing`. A nominal column has no levels: there is
     a code for each of the `n_levels` - 1 categories, and one for unknown categories.
@@ -429,7 +429,7 @@ class CodedColumn(NamedTuple):
     codes: np.ndarray
     n_levels: int
     levels: np.ndarray | None = None
-    floors: np.ndarray | None = None
+    lower_edges: np.ndarray | None = None
     has_missing: bool = False
 
     def limits(self, present):
@@ -445,5 +445,5 @@ class CodedColumn(NamedTuple):
         low, high = int(codes.min()), int(codes.max())
         if self.levels is None:
             return float(low), float(high)
-        lowest = self.levels if self.floors is None else self.floors
+        lowest = self.levels if self.lower_edges is None else self.lower_edges
         return float(lowest[low]), float(self.levels[high])

@@ -1,4 +1,4 @@
-"""Hashes of rows, and validated rows."""
+"""Hashes of rows, and fast validation of rows."""
 
 cimport cython
 import numpy as np
@@ -8,7 +8,7 @@ from skconftree.utils._arrays cimport FINITE, INFINITE, finiteness
 from skconftree.utils._draws cimport mix
 from skconftree.utils._typedefs cimport float32_t, intp_t, label_t, uint32_t, uint64_t
 
-cdef uint64_t CHECK = <uint64_t> 0xD1B54A32D192ED03     # key of the second hash
+cdef uint64_t SECOND_KEY = <uint64_t> 0xD1B54A32D192ED03    # makes the second hash differ
 
 
 cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
@@ -25,12 +25,12 @@ cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
 cdef inline void add_value(
     uint64_t* first, uint64_t* second, intp_t feature, float32_t value
 ) noexcept nogil:
-    # Zeros do not change the hashes, which are independent of the order of features.
+    # Zeros do not change the hashes. The order of the features does not matter.
     cdef uint64_t key
     if value != 0.0:
         key = value_key(feature, value)
         first[0] += key
-        second[0] ^= key * CHECK
+        second[0] ^= key * SECOND_KEY
 
 
 def hash_dense(const float32_t[:, ::1] X not None, const label_t[::1] y not None):

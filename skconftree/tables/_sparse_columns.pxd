@@ -41,7 +41,7 @@ cdef class SparseTable:
 # SparseColumns: the nonzero values of the columns of a sparse table.
 #
 # Each column is stored in the smallest of four forms:
-#   FULL    elsewhere: as one byte per row, see _encoded_table.pxd
+#   FULL    one byte per row, zeros included; stored in the EncodedTable instead
 #   PAIR    zero and at most one other value: the rows that have the other value
 #   CODED   at most MAX_LEVELS values: the nonzero rows, and the rank codes of their values
 #   SORTED  more values: the nonzero rows in ascending order of the value, which is read
@@ -56,10 +56,13 @@ cdef enum Form:
     SORTED
 
 
-cdef struct SparseColumn:     # small, because a table may have a million of them
-    uint32_t begin          # its entries are [begin, end) of those of all columns;
-    uint32_t end            # in a working copy those of a node, of which the first
-    uint32_t middle         # child has [begin, middle)
+cdef struct SparseColumn:   # small, because a table may have a million columns
+    # Its entries are [begin, end) among those of all columns. In the working copy of a
+    # tree, they are the entries of a node, and those of its first child are
+    # [begin, middle).
+    uint32_t begin
+    uint32_t end
+    uint32_t middle
     int32_t visit           # number of the visit in which a tree entered the node
     uint32_t levels         # index of the first level: distinct values, ascending
     uint16_t n_levels       # 0 if SORTED

@@ -1,5 +1,6 @@
-# Boxes: a lower and an upper limit of each feature, [n_features, 2]. Their volumes
-# weight the children of a split. Rows and thresholds may lie outside of the box.
+# A box has a lower and an upper limit of each feature, [n_features, 2]. The children of
+# a split are weighted by the volumes of their boxes. Rows and thresholds may lie outside
+# of the box.
 
 from libc.math cimport isfinite
 

@@ -1,6 +1,6 @@
-# Approximate functions that compilers can vectorize. They are used to discard
-# candidates before exact values are computed, and never for a result. Their values do
-# not depend on the math library of the platform.
+# Approximate functions that compilers can vectorize (a lane is an element of a vector
+# register). They are used to discard candidates before exact values are computed, and
+# never for a result. Their values do not depend on the math library of the platform.
 
 from skconftree.utils._typedefs cimport float32_t
 

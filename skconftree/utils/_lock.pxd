@@ -1,11 +1,11 @@
-# Readers-writer lock of a model: many threads can read, or one thread, the learner, can
-# change the model.
+# Readers-writer lock of a model: either many threads read the model, or one thread, the
+# learner, changes it.
 #
 # The lock is held by a thread and is reentrant for reading. A waiting call releases the
 # GIL. Calls are served in order of arrival, so that neither readers nor a learner can
-# starve the others. A thread that waited for itself would deadlock: a signal handler, a
-# callback or a finalizer that interrupts a reading call of the same thread may read as
-# well, and gets an error if it would have to wait.
+# starve the others. A thread that waits for itself would deadlock: therefore a signal
+# handler, callback or finalizer that interrupts a reading call of the same thread may
+# read as well, and gets an error if it would have to wait.
 #
 # If a process was forked while another thread used the model, the child does not have
 # the thread that would release the lock. In the child, the lock refuses all calls, and
@@ -34,7 +34,7 @@ cdef struct Waiter:             # a call that waits
     unsigned long thread
     bint learning
     bint granted
-    Gate gate                   # acquired until the lock is granted
+    Gate gate                   # lock of the system, released when the call may continue
     Waiter* next
 
 
@@ -54,7 +54,7 @@ cdef class ModelLock:
     cdef int learn(self) except -1
     cdef void leave(self) noexcept
     cdef bint is_refused(self) noexcept
-    cdef bint _was_abandoned(self) noexcept
+    cdef bint _was_in_use_at_fork(self) noexcept
     cdef int _check_process(self) except -1
     cdef int _enter(self, bint learning) except -1
     cdef int _wait(self, unsigned long thread, bint learning) except -1

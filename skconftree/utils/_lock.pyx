@@ -69,7 +69,7 @@ cdef class ModelLock:
     cdef void leave(self) noexcept:
         # Release what this thread acquired last.
         cdef unsigned long thread = PyThread_get_thread_ident()
-        if self._was_abandoned():
+        if self._was_in_use_at_fork():
             return
         take_guard(&self.guard)
         self._leave(thread)
@@ -79,7 +79,7 @@ cdef class ModelLock:
         # Whether waiting for the lock would be an error in this thread.
         cdef unsigned long thread = PyThread_get_thread_ident()
         cdef bint is_held
-        if self._was_abandoned():
+        if self._was_in_use_at_fork():
             return True
         take_guard(&self.guard)
         is_held = (
@@ -90,7 +90,7 @@ cdef class ModelLock:
         leave_guard(&self.guard)
         return is_held
 
-    cdef bint _was_abandoned(self) noexcept:
+    cdef bint _was_in_use_at_fork(self) noexcept:
         # Whether a thread used the model when this process was forked. Its call only
         # continues in the parent: here, the fields remain as they are, and the lock
         # refuses all calls permanently.
@@ -108,7 +108,7 @@ cdef class ModelLock:
         return in_use
 
     cdef int _check_process(self) except -1:
-        if self._was_abandoned():
+        if self._was_in_use_at_fork():
             raise RuntimeError(
                 "This model cannot be used in this process: a call of it was running "
                 "when the process was forked from another one. Load the model from a "
@@ -161,7 +161,7 @@ cdef class ModelLock:
         try:
             self._acquire_gate(gate)    # signal handlers run here and may raise
         except BaseException:
-            if self._was_abandoned():   # a handler forked: leave the fields unchanged
+            if self._was_in_use_at_fork():   # a handler forked: leave the fields unchanged
                 raise
             take_guard(&self.guard)
             if waiter.granted:

@@ -212,8 +212,10 @@ cdef class Arena:
 # It has no owner: count_arrays() counts the arrays of models only.
 cdef void* reserve = NULL
 cdef intp_t reserve_size = 0
-cdef intp_t n_repeats = 0   # attempts that are left without a reserve: some threads may have
-cdef Guard guard            # failed before another one released it. Protects all three
+# Number of failed allocations that may still be repeated although there is no reserve:
+# other threads may have failed before one of them released it.
+cdef intp_t n_repeats = 0
+cdef Guard guard            # protects these three variables
 
 cdef enum:
     MAX_REPEATS = 256

@@ -263,7 +263,7 @@ def test_a_spent_table_says_so():
     data = Table("mixed", 2).data()
     grow_sample(data, None, settings_of("gtest"), consumes=True)
     for consumes in (False, True):
-        with pytest.raises(RuntimeError, match="table has been spent"):
+        with pytest.raises(RuntimeError, match="table has been consumed"):
             grow_sample(data, None, settings_of("gtest"), consumes=consumes)
 
 

@@ -83,7 +83,8 @@ cdef class Accounts(Account):
     """Budget of a stream that is split at random, with an account for each branch.
 
     An account permits the budget's share of the rows of its branch, so that no branch
-    can spend what the other has not used. The overall account is charged too.
+    can spend what the other has not used. The overall account also counts each row and
+    each queried label.
     `random_branch` is the mask of the rows to come, `spent` (6 numbers, initially 0)
     the state of both accounts.
     """

@@ -1,8 +1,10 @@
-"""Incremental training of a forest's trees, for one step of a stream.
+"""Incremental training of a forest's trees on one step of a stream.
 
-A `Grower` trains one tree row by row. The reserve is memory that is set aside, so that a
+A step is a block of consecutive rows that all trees learn before the next step. A
+`Grower` trains one tree row by row. The reserve is memory that is set aside, so that a
 step can be completed when no more memory is available. `mix` hashes a 64-bit key, and
-`unit` maps a hash to [0, 1).
+`unit` maps a hash to [0, 1). `check_sizes` raises an error if its argument is False: the
+sizes of arrays do not match.
 """
 
 from functools import partial
@@ -13,7 +15,7 @@ cimport cython
 from libc.math cimport exp
 
 from skconftree.tree.leaves._predictor cimport Scratch, make_scratch
-from skconftree.tree.stream._grower cimport Grower, require_fit
+from skconftree.tree.stream._grower cimport Grower, check_sizes
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._lock cimport Lockable, ModelLock
 from skconftree.utils._memory cimport Arena, release_reserve, reserve_bytes, trim_reserve
@@ -22,11 +24,11 @@ from skconftree.utils._typedefs cimport (
 )
 
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15     # 2^64 over the golden ratio
-cdef float64_t DECAY = 0.999        # decay per row of the recorded accuracy
+cdef float64_t DECAY = 0.999        # factor per row by which older results count less
 cdef enum:
     MAX_RESERVE_BYTES = 268435456
     MAX_DRAWS = 1000            # limit of a Poisson weight
-    FIRST_DRAWS = 4             # weights below this are found without branches
+    FIRST_DRAWS = 4             # weights below this are computed without branches
 
 
 cdef struct Poisson:
@@ -63,11 +65,12 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
 
 
 def run_step(model, list tasks, thread_team, n_learned):
-    """Train all trees of a forest on a step; return what a signal handler raised.
+    """Train all trees of a forest on a step.
 
     Each task has the arguments of `learn_step` for some of the trees; the threads of
-    `thread_team` share the tasks. `n_learned` rows are counted when all trees have learned
-    them. Returns the first exception of a signal handler, or None.
+    `thread_team` share the tasks. When all trees have learned the step, `n_learned` is
+    added to the number of rows that the forest has learned. Returns the first exception
+    that a signal handler raised, or None.
     """
     cdef Grower grower
     cdef intp_t n_reserved = 0
@@ -100,7 +103,7 @@ cdef object _first(first, second):
 
 
 def do_task(list tasks, list failures, intp_t thread, intp_t part):
-    """Execute a task, and record the exception if it cannot start."""
+    """Execute a task; an exception is added to `failures`, unless the task records it."""
     while True:
         try:
             learn_step(**tasks[part])
@@ -115,7 +118,7 @@ def do_task(list tasks, list failures, intp_t thread, intp_t part):
 
 
 cdef bint _may_repeat():
-    # Whether memory has been released for what has failed for lack of it.
+    # Release the reserve of memory. Returns whether a failed allocation may be repeated.
     try:
         release_reserve()
     except MemoryError:
@@ -138,10 +141,11 @@ def learn_step(
     are keyed by `before`, the number of rows learned before each row; rows of weight 0
     are skipped by all trees.
 
-    `votes`, unless None, are filled with the vote of each tree before it learns the
-    row, [row, class], followed by the weight of the vote. `records`, unless None, hold
-    for each tree the decayed number of recent rows that it predicted correctly, and the
-    decayed number of all of them; they are updated and weight the votes.
+    `votes`, unless None, has an array per tree, [row, class]. It is filled with the
+    vote of the tree before it learns the row; the last column is the weight of the
+    vote. `records`, unless None, has two numbers per tree: of recent rows that it
+    predicted correctly, and of all recent rows, where older rows count less. They are
+    updated, and determine the weights of the votes.
 
     `outcome` is empty before these trees start. First a list of failures is appended,
     (index of the tree in `models`, number of rows processed, exception). When all trees
@@ -153,7 +157,7 @@ def learn_step(
     cdef Poisson counts
     cdef Poisson* drawn = NULL if rate is None else &counts
     cdef intp_t t
-    require_fit(
+    check_sizes(
         before.shape[0] == X.shape[0]
         and (records is None or records.shape[0] == len(models))
         and (votes is None or len(votes) == len(models))
@@ -195,7 +199,7 @@ def learn_step(
 
 
 cdef object _acquire(ModelLock lock):
-    # Wait until no one else uses the tree: all trees have to learn the same rows.
+    # Wait until no other thread uses the tree: all trees have to learn the same rows.
     # Returns the exception that a signal handler raised meanwhile, or None.
     interrupted = None
     while True:
@@ -219,15 +223,16 @@ cdef int _learn_tree(
     cdef float64_t[::1] proba = np.empty(K)
     cdef float64_t* predicted = &proba[0] if predicts else NULL
     cdef float64_t vote_weight = 1.0
-    cdef float64_t right = 0.0      # copies of `record`, which shares its cache line
-    cdef float64_t seen = 0.0       # with the records of other threads
+    # Copies of `record`, which is in one cache line with the records of other threads.
+    cdef float64_t right = 0.0
+    cdef float64_t seen = 0.0
     cdef float64_t w, drawn
     cdef Arena arena = Arena()
     cdef Scratch scratch
     cdef intp_t i = 0
     cdef intp_t c, best, stopped_at, node
     grower._check_rows(X, y, weight)
-    require_fit(
+    check_sizes(
         (votes is None or votes.shape[0] == n and votes.shape[1] == K + 1)
         and (record is None or record.shape[0] == 2)
     )
@@ -282,7 +287,7 @@ cdef inline float64_t vote_weight_of(float64_t right, float64_t seen) noexcept n
 
 
 def vote_weights(const float64_t[:, ::1] records not None):
-    """Weight of the vote of each tree, by the records of `learn_step`."""
+    """Return the weight of the vote of each tree, from the records of `learn_step`."""
     out = np.empty(records.shape[0])
     for t in range(records.shape[0]):
         out[t] = vote_weight_of(records[t, 0], records[t, 1])

@@ -35,7 +35,7 @@ cdef struct Voter:
     const Branching* branching
     const int16_t* child_of_code
     const float64_t* value      # [n_nodes, n_classes]
-    const uint8_t* counts       # whether the tree's vote counts for each row, or NULL
+    const uint8_t* counts       # mask of the rows for which the tree votes; NULL: all
     bint only_thresholds        # no missing values in rows, and no split on categories
     intp_t n_packed             # number of its nodes if it is packed, otherwise 0
     intp_t min_depth            # steps that are made without checking for leaves
@@ -47,8 +47,8 @@ def add_votes(
 ):
     """Add the class proportions of the leaf of each row in each tree to `out`.
 
-    `values` has the class proportions of the nodes of each tree, `votes`, unless None,
-    a mask per tree of the rows for which it votes.
+    `values` has the class proportions of the nodes of each tree. `votes`, unless None,
+    has a mask per tree of the rows for which it votes.
     """
     cdef intp_t n = X.shape[0]
     cdef intp_t d = X.shape[1]
@@ -71,8 +71,8 @@ def add_votes(
     cdef intp_t n_packed = 0        # of the largest tree
     cdef PackedNode* nodes = NULL
     cdef uint32_t* rows = NULL
-    cdef uint32_t* open = NULL
-    cdef uint32_t* at = NULL
+    cdef uint32_t* open = NULL      # scratch memory of `route_packed`
+    cdef uint32_t* at = NULL        # node that each row of a block has reached
     if n == 0:
         return
     block = min(block, n)
@@ -159,7 +159,7 @@ cdef void _add(
     const Voter* voter, const Leaf* leaves, intp_t n, intp_t K, intp_t start,
     float64_t* out,
 ) noexcept nogil:
-    # Add the class proportions of the leaves of n rows, the first of which is `start`.
+    # Add the class proportions of the leaves of the n rows from `start` on.
     cdef const float64_t* value = voter.value
     cdef const float64_t* share
     cdef float64_t first, second
@@ -190,8 +190,8 @@ cdef struct Changed:
 def add_changes(list nodes not None, list changes not None, sums not None):
     """Add the change of each row's node in some trees to the sum of the row.
 
-    The caller ensures that the trees have the nodes. Sums are integers, so that their
-    order does not matter.
+    The caller ensures that `nodes` are nodes of the trees. Sums are integers, so that
+    their order does not matter.
     """
     cdef int64_t[:, ::1] out = sums
     cdef intp_t n = out.shape[0]

@@ -13,12 +13,12 @@ from skconftree.utils._typedefs cimport (
 # squares are exact or nearly exact, whatever the scale of a feature.
 
 cdef struct CentroidSplit:      # of a node
-    int32_t first               # index of the first of its means
+    int32_t first               # index of its first mean
     int32_t n                   # number of means, 0 at a leaf
 
 
 cdef class NCMTree(NodeTable):
-    cdef readonly intp_t n_centroids    # used
+    cdef readonly intp_t n_centroids    # number of means of all splits
     cdef intp_t centroid_capacity
     cdef CentroidSplit* splits          # [capacity]
     cdef float32_t* means               # [centroid_capacity, n_features]
@@ -39,7 +39,7 @@ cdef class NCMTree(NodeTable):
 
 
 cdef enum:
-    STRETCH = 32        # features between checks whether a mean can still be the nearest
+    CHECK_FEATURES = 32     # features between checks whether a mean can be the nearest
 
 
 cdef inline intp_t nearest_exactly(
@@ -64,10 +64,11 @@ cdef inline intp_t nearest_exactly(
 cdef inline intp_t nearest(
     const float32_t* row, const float32_t* means, intp_t n, intp_t d
 ) noexcept nogil:
-    # The same, in float32 if rounding cannot change the result: twice as many features
-    # at a time. The relative error of a sum of d squares in eight lanes is below (d / 8
-    # + 8) 2^-24, unless it leaves the range of floats. Sums only increase, so that a
-    # mean is abandoned as soon as it is farther than the best so far.
+    # The same, in float32 if rounding cannot change the result, because a processor then
+    # handles twice as many features at a time. The relative error of a sum of d squares,
+    # computed as eight partial sums, is below (d / 8 + 8) 2^-24, unless it exceeds the
+    # range of float32. Sums only increase, so the rest of a mean is skipped as soon as it
+    # is farther away than the nearest mean so far.
     cdef float32_t slack = <float32_t> (1.0 + (d / 8.0 + 16.0) * 2.4e-7)
     cdef float32_t smallest = 0.0
     cdef float32_t second = 3e38
@@ -81,7 +82,7 @@ cdef inline intp_t nearest(
         total = 0.0
         f = 0
         while f < d:
-            end = min(f + STRETCH, d)
+            end = min(f + CHECK_FEATURES, d)
             while f + 8 <= end:
                 t0 = row[f] - mean[f]
                 t1 = row[f + 1] - mean[f + 1]
@@ -117,7 +118,7 @@ cdef inline intp_t nearest(
             smallest = total
         else:
             second = min(second, total)
-    # false for NaN, which differences of infinities give
+    # the condition is False for NaN, the result of differences of infinities
     if smallest > 1e-28 and smallest < 1e37 and second > smallest * slack:
         return best
     return nearest_exactly(row, means, n, d)

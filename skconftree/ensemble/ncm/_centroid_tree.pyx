@@ -2,8 +2,10 @@
 
 The fields of NodeStats and SplitBlock, with which criterion and bound evaluate candidate
 splits, are described in criteria/_score.pxd, those of SplitEvidence in
-bounds/_contract.pxd. *Kernels* are the compiled objects of criterion and bound. An `Arena`
-owns memory.
+bounds/_contract.pxd. *Kernels* are the compiled objects of criterion and bound. A bound
+that raises an exception stores it in `held`, because compiled code cannot raise it;
+`raise_held` raises it. An `Arena` owns memory. `times` is how often each row is in the
+sample of the tree.
 """
 
 cimport cython
@@ -31,7 +33,8 @@ from skconftree.utils._typedefs cimport (
 )
 
 SPLIT_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
-# Arrays with one element per class mean; all other arrays have one per node.
+# Arrays with one element per class mean; all other arrays have one per node. The array of
+# the splits has the name "tests", also in stored states.
 CENTROID_ARRAYS = ("centroids", "owners", "sides")
 
 
@@ -151,11 +154,11 @@ cdef class NCMTree(NodeTable):
         self, n_classes, new_codes, const int32_t[::1] leaves not None,
         const label_t[::1] y not None, const uint32_t[::1] times not None, criterion, keep,
     ):
-        """Copy the tree with other counts, and possibly further classes.
+        """Copy the tree with other class counts, and possibly further classes.
 
         `new_codes` (ascending) are the new codes of the classes, `leaves` the leaf that
-        each row reaches, `times` the counts of the rows. With `keep`, the rows are
-        added to those already counted.
+        each row reaches, and `times` how often each row counts. With `keep`, these
+        counts are added to those of the tree.
         """
         self._check_rows(leaves, y, n_classes, times)
         old = self._snapshot().all_arrays()
@@ -179,7 +182,7 @@ cdef class NCMTree(NodeTable):
         cdef NCMTree tree = type(self)(
             self.n_features, n_classes, None, self.keeps_evidence, False, 0.0
         )
-        # both trees share the arrays of the structure and the means, which do not
+        # both trees share the arrays of the structure and of the means, which do not
         # change
         tree._use_arrays({
             name: array[: self._size(name)] for name, array in self._arrays.items()
@@ -195,7 +198,7 @@ cdef class NCMTree(NodeTable):
         self, const int32_t[::1] leaves not None, const label_t[::1] y not None,
         const intp_t[::1] new_codes not None, const uint8_t[::1] counted not None,
     ):
-        """Error rate on the rows `counted`, NaN if there are none.
+        """Return the error rate on the rows `counted`, NaN if there are none.
 
         `leaves` are the leaves that the rows reach, `new_codes` the codes in `y` of the
         classes of the tree.
@@ -263,18 +266,18 @@ cdef class NCMTree(NodeTable):
         self.n_centroids = len(arrays["owners"])
 
     def centroids(self, node):
-        """Class means of the split of a node, the class and the child of each mean.
+        """Return the class means of the split of a node, and each mean's class and child.
 
         Rows go to the child of the nearest mean.
         """
         cdef intp_t index = self._checked_node(node)
-        shown = self._snapshot().all_arrays()
-        split = shown["tests"][index]
+        arrays = self._snapshot().all_arrays()
+        split = arrays["tests"][index]
         means = slice(split["first"], split["first"] + split["n"])
         return (
             self._snapshot().array("centroids")[means],
-            shown["owners"][means].astype(np.intp),
-            shown["first_child"][index] + shown["sides"][means].astype(np.intp),
+            arrays["owners"][means].astype(np.intp),
+            arrays["first_child"][index] + arrays["sides"][means].astype(np.intp),
         )
 
     cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil:
@@ -290,16 +293,20 @@ cdef class NCMTree(NodeTable):
             node = self.first_child[node] + self.sides[mean]
 
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
-        """Leaf reached by each row of a table without NaN; `finite` is not used."""
+        """Return the leaf that each row reaches; `finite` is not used.
+
+        The rows must not have missing values.
+        """
         return self.leaves_of(X).astype(np.intp)
 
     def leaves_of(
         self, const float32_t[:, ::1] X not None, known=None,
         const uint32_t[::1] times=None,
     ):
-        """Leaf reached by each row; `known` has those of the first rows, or -1.
+        """Return the leaf that each row reaches.
 
-        Other rows whose count `times` is 0 have leaf -1.
+        `known` has the leaves of the first rows, -1 if they are to be computed. Rows
+        whose count in `times` is 0 have leaf -1, unless it is known.
         """
         cdef intp_t n = X.shape[0]
         leaves = np.full(n, -1, dtype=np.int32)
@@ -322,7 +329,7 @@ cdef class NCMTree(NodeTable):
         return leaves
 
     cdef object _check(self, dict arrays):
-        # Validate restored arrays, so that routing ends and stays within the arrays.
+        # Validate restored arrays, so that routing terminates and stays within the arrays.
         NodeTable._check(self, arrays)
         n = arrays["tests"]["n"].astype(np.int64)
         n_children = arrays["n_children"]
@@ -349,11 +356,12 @@ cdef enum:
 
 
 cdef class NCMGrower:
-    """Grows one tree; not shared between threads.
+    """Grower of one tree; not shared between threads.
 
     A node compares the means of `max_classes` of its classes: a number, a fraction, or
-    None for the square root of their number. `n_assignments` of means to sides are
-    drawn if there are too many to compare all of them.
+    None for the square root of their number. An assignment divides the means between
+    the two children (sides). If there are too many assignments to compare all of them,
+    `n_assignments` are drawn at random.
     """
 
     cdef GrowthSettings settings
@@ -431,9 +439,10 @@ cdef class NCMGrower:
     ):
         """Grow a tree from rows with counts `times`; return it and the leaves of rows.
 
-        Rows that are not in the sample have leaf -1. An existing `tree`, whose counts are
-        those of the sample, grows on at the leaves that rows from `n_known` on reach. It
-        is changed, and so are the `leaves` that all rows of the sample reach.
+        Rows that are not in the sample have leaf -1. If there is a `tree`, whose counts
+        must be those of the sample, only those of its leaves are split further that rows
+        from index `n_known` on reach. The tree is then modified, and so are `leaves`, the
+        leaves of all rows of the sample.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.K
@@ -490,9 +499,10 @@ cdef class NCMGrower:
         self, NCMTree tree, const int32_t[::1] leaves, intp_t n_known, intp_t n_sample,
         intp_t* starts, intp_t* ends,
     ) noexcept nogil:
-        # Group the rows of the leaves that rows from `n_known` on reach: `starts` are the
-        # positions of their first rows, -1 in other nodes. Returns whether the leaves have
-        # as many rows as the tree counts; `ends` is a buffer.
+        # Group the rows by leaf, for the leaves that rows from index `n_known` on reach.
+        # `starts` are the positions of the first rows of these leaves, -1 for other nodes;
+        # `ends` is a buffer. Returns whether these leaves have as many rows as the tree
+        # counts.
         cdef intp_t n = leaves.shape[0]
         cdef intp_t n_left = 0
         cdef intp_t node, i
@@ -538,8 +548,8 @@ cdef class NCMGrower:
     cdef int _grow(
         self, NCMTree tree, intp_t* starts, int32_t* leaves
     ) except -1 nogil:
-        # Nodes that have a start are processed in the order of their ids. The rows of a
-        # node are contiguous; those of the children replace the parent's.
+        # Process the nodes that have a start, in the order of their ids. The rows of a node
+        # are contiguous; the rows of its children take their places.
         cdef intp_t node = 0
         cdef intp_t capacity = tree.node_count
         cdef intp_t n_left, i
@@ -676,7 +686,7 @@ cdef class NCMGrower:
     cdef void _find_nearest(
         self, intp_t start, intp_t n_rows, intp_t m, intp_t k
     ) noexcept nogil:
-        # Find the nearest mean of each row; count rows by nearest mean and class.
+        # Find the nearest mean of each row, and count the rows by nearest mean and class.
         cdef intp_t d = self.d
         cdef intp_t i, j
         cdef int32_t row
@@ -766,9 +776,10 @@ cdef class NCMGrower:
                 bits = mix(bits ^ mix(self.key + <uint64_t> (assignment + j)))
 
     cdef void _fill_all(self, intp_t n, intp_t m, intp_t k) noexcept nogil:
-        # Left child of assignments 1, 2, ...: an earlier one without one of its means.
+        # Counts of the left child for assignments 1, 2, ...: those of an earlier
+        # assignment minus the counts of one mean.
         cdef const float64_t* before
-        cdef const float64_t* lost
+        cdef const float64_t* subtracted
         cdef float64_t* here
         cdef intp_t i, j, c
         for i in range(1, n + 1):
@@ -778,10 +789,10 @@ cdef class NCMGrower:
             before = self.total
             if i != 1 << j:
                 before = self.left + (i - (1 << j) - 1) * k
-            lost = self.table + (j + 1) * k
+            subtracted = self.table + (j + 1) * k
             here = self.left + (i - 1) * k
             for c in range(k):
-                here[c] = before[c] - lost[c]
+                here[c] = before[c] - subtracted[c]
 
     cdef void _fill_drawn(
         self, intp_t start, intp_t n, intp_t m, intp_t k

@@ -15,20 +15,20 @@ from skconftree.utils._typedefs cimport (
 
 # Class means and rows as integers, for the routing of many rows.
 #
-# They are rounded to multiples of a step, which is chosen so that sums of d products
-# fit into 32 bits (two_nearest). Rounding moves a vector of d numbers by at most
-# sqrt(d) / 2 steps. By the triangle inequality the error of a rounded distance is at
-# most the sum of the moves of the row and the mean. So a mean that is nearer than all
-# others by twice this error is the nearest. Otherwise, distances are computed without
-# rounding (nearest).
+# Coordinates are rounded to multiples of a step, which is chosen so that sums of d
+# products fit into 32 bits (two_nearest). Rounding moves a vector of d numbers by at
+# most sqrt(d) / 2 steps. By the triangle inequality, the error of a rounded distance is
+# at most the sum of these movements of the row and of the mean. Therefore, a mean that
+# is nearer than all others by more than twice this error is the nearest one. If there
+# is no such mean, distances are computed without rounding (nearest).
 #
 # Rows are routed through a tree level by level: the means of a node are read once for
 # all rows that reach it, and prefetched while earlier nodes are processed.
 
 cdef enum:
-    DISTANCE_BITS = 34  # of a squared distance, in steps
+    DISTANCE_BITS = 34  # number of bits of a squared distance, in steps
     MAX_STEPS = 32767
-    AHEAD = 4           # nodes by which the prefetching of means is ahead
+    AHEAD = 4           # the means of this many following nodes are prefetched
     LINE_VALUES = 32    # values per cache line
     LANES = 16          # vectors are padded with zeros to a multiple of this
     PADDING = 1         # vectors that must follow the last mean
@@ -45,9 +45,8 @@ def add_ncm_votes(
 ):
     """Add the class proportions of the leaf of each row in each tree to `out`.
 
-    They equal those of `NCMTree.proba`, the class proportions of all nodes, bit for
-    bit. That array is not used because it is as large as the counts and mostly zeros:
-    few classes reach a leaf.
+    They are equal, bit for bit, to those in the array `NCMTree.proba`. That array is not
+    used because it is as large as the counts and mostly zeros: few classes reach a leaf.
     """
     cdef intp_t K = out.shape[1]
     cdef NCMTree tree
@@ -72,10 +71,11 @@ def add_ncm_votes_of_many(
     list means, list shares, const float32_t[:, ::1] X not None,
     float64_t[:, ::1] out not None, float64_t largest,
 ):
-    """The same for many rows, with `IntegerMeans` and `LeafShares` of the trees.
+    """Do the same as `add_ncm_votes` faster, for many rows.
 
-    No absolute value of a row or a mean is above `largest`. The rows are few enough to
-    stay in the cache while they are routed through all trees.
+    `means` and `shares` have the `IntegerMeans` and `LeafShares` of the trees. `largest`
+    is the largest absolute value of rows and means. The caller passes blocks of rows
+    that stay in the cache while they are routed through all trees.
     """
     cdef IntegerRows rows
     cdef IntegerMeans mean
@@ -166,8 +166,8 @@ cdef _check(NCMTree tree, const float32_t[:, ::1] X, float64_t[:, ::1] out):
 cdef inline const float64_t* _counts_of(
     NCMTree tree, intp_t leaf, float64_t* total
 ) noexcept nogil:
-    # Counts of the node, or of its nearest ancestor with rows; their sum is 0 if none
-    # has.
+    # Counts of a leaf, or of its nearest ancestor with rows. `total` is their sum, which
+    # is 0 if no node of the path has rows.
     cdef const float64_t* counts
     while True:
         counts = tree.counts + leaf * tree.n_classes
@@ -261,7 +261,7 @@ cdef class IntegerVectors:
 
 
 cdef class IntegerRows(IntegerVectors):
-    """Rows, and their positions while they are routed through a tree."""
+    """Rows as integers, and buffers for routing them through a tree."""
 
     cdef intp_t n_rows
     cdef const float32_t[:, ::1] X
@@ -284,12 +284,13 @@ cdef class IntegerRows(IntegerVectors):
 
 
 cdef class IntegerMeans(IntegerVectors):
-    """The class means of a tree."""
+    """The class means of a tree as integers."""
 
     cdef readonly NCMTree tree
-    # Difference of squared distances above which rounding cannot change the nearest
-    # mean, by the highest bit of the smallest squared distance.
-    cdef uint64_t[DISTANCE_BITS] gaps
+    # Limits of the difference between the two smallest squared distances: above it,
+    # rounding cannot change which mean is nearest. The index is that of the highest bit
+    # of the smallest squared distance.
+    cdef uint64_t[DISTANCE_BITS] min_differences
 
     def __init__(self, NCMTree tree not None, float64_t largest):
         cdef intp_t d = tree.n_features
@@ -299,7 +300,7 @@ cdef class IntegerMeans(IntegerVectors):
         cdef intp_t bit
         for bit in range(DISTANCE_BITS):
             # (r + max_error)^2 - r^2, where r^2 has this highest bit
-            self.gaps[bit] = <uint64_t> (
+            self.min_differences[bit] = <uint64_t> (
                 (2.0 * sqrt(2.0 ** (bit + 1)) + max_error) * max_error + 1.0
             )
 
@@ -347,8 +348,8 @@ cdef class IntegerMeans(IntegerVectors):
     cdef intp_t _divide(
         self, IntegerRows rows, const NodeRows* arrived, const CentroidSplit* split
     ) noexcept nogil:
-        # Partition the rows of a node by child; returns the start of the second
-        # child's.
+        # Partition the rows of a node by child; returns the position of the first row of
+        # the second child.
         cdef const uint8_t* sides = self.tree.sides     # child of each mean, 0 or 1
         cdef intp_t n_first = arrived.start
         cdef intp_t n_second = 0
@@ -377,7 +378,7 @@ cdef class IntegerMeans(IntegerVectors):
             split.n, self.width, nearest_keys,
         )
         smallest = nearest_keys[0] >> 16
-        if (nearest_keys[1] >> 16) - smallest > self.gaps[highest_bit(smallest | 1)]:
+        if (nearest_keys[1] >> 16) - smallest > self.min_differences[highest_bit(smallest | 1)]:
             return split.first + (nearest_keys[0] & 0xFFFF)
         return split.first + nearest(
             &rows.X[i, 0], self.tree.means + split.first * d, split.n, d
@@ -397,10 +398,11 @@ cdef inline void two_nearest(
     const int16_t* row, int64_t square, const int16_t* means, const int32_t* squares,
     intp_t n, intp_t width, uint64_t* nearest_keys,
 ) noexcept nogil:
-    # Fills `nearest_keys` with a key for the nearest mean and one for the next: the
-    # squared distance times 2^16 plus the index among the n means, so that ties go to
-    # the first. Without a second mean its key is 2^64 - 1. `square` and `squares` are
-    # squared lengths; sums of products fit into 32 bits.
+    # Fill `nearest_keys` with a key for the nearest mean and one for the second nearest.
+    # A key is the squared distance times 2^16 plus the index among the n means, so that
+    # ties are broken in favor of the first mean. If there is no second mean, its key is
+    # 2^64 - 1. `square` and `squares` are squared lengths; sums of products fit into 32
+    # bits.
     cdef uint64_t a, b
     cdef int32_t p, q, r, s
     cdef intp_t j = 0

@@ -25,7 +25,7 @@ cdef class NodeRows:
         const int32_t[::1] count=None, const float64_t[::1] weight=None, bint multiway=False,
         bint consumes=False,
     ):
-        table.claim(consumes)
+        table.begin_use(consumes)
         self.table = table
         self.n_features = table.n_features
         self.stride = table.stride
@@ -76,7 +76,7 @@ cdef class NodeRows:
         cdef uint8_t rank[MAX_LEVELS]
         cdef uint8_t* codes = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
         cdef float32_t* levels
-        cdef float32_t* floors = NULL
+        cdef float32_t* lower_edges = NULL
         cdef intp_t i
         column.codes = codes
         if n == self.table.n_rows:
@@ -90,17 +90,17 @@ cdef class NodeRows:
             return 0
         column.has_missing = original.has_missing and rank[original.n_levels - 1]
         levels = <float32_t*> self.arena.take(original.n_levels, sizeof(float32_t))
-        if original.floors != NULL:
-            floors = <float32_t*> self.arena.take(original.n_levels, sizeof(float32_t))
+        if original.lower_edges != NULL:
+            lower_edges = <float32_t*> self.arena.take(original.n_levels, sizeof(float32_t))
         for i in range(original.n_levels):
             if rank[i]:
                 levels[n_levels] = original.levels[i]
-                if floors != NULL:
-                    floors[n_levels] = original.floors[i]
+                if lower_edges != NULL:
+                    lower_edges[n_levels] = original.lower_edges[i]
                 rank[i] = <uint8_t> n_levels
                 n_levels += 1
         column.levels = levels
-        column.floors = floors
+        column.lower_edges = lower_edges
         column.n_levels = n_levels
         if n_levels < original.n_levels:
             for i in range(n):

@@ -5,7 +5,7 @@ from libc.string cimport memset
 from typing import NamedTuple
 
 from skconftree.tree.split._scan cimport sum_of
-from skconftree.tables._encoded_table cimport Column, floor_of
+from skconftree.tables._encoded_table cimport Column, lower_edge_of
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._builder cimport Builder, FrontierNode, Helpers
 from skconftree.tree.batch._near_ties cimport RunnerUp, Sides
@@ -33,7 +33,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 # unlabeled rows, or its volume (NodeRecord.pool).
 #
 # `nodes` is a Python object with
-#   metadata        of the columns, such as their levels: a CodedColumn of one row for
+#   column_metadata of the columns, such as their levels: a CodedColumn of one row for
 #                   each feature
 #   n_rows, repeated    number of rows of the sample; whether some rows are repeated
 #   max_gathered    largest number of rows of a node whose rows are gathered
@@ -231,7 +231,7 @@ cdef class PartitionedSource(RowSource):
             and self.n_rows_of(cell + high * self.width) == 0
         ):
             high += 1
-        return midpoint(column.levels[low], floor_of(column, high))
+        return midpoint(column.levels[low], lower_edge_of(column, high))
 
     cdef bint count_sides(
         self, intp_t feature, intp_t position, Children* children, ValueCounts* values
@@ -344,7 +344,7 @@ cdef class PartitionedSubtrees(Helpers):
         if not self.draws:
             self.handles[node] = handle
             return 0
-        [tree] = self.partitioned.nodes.grown([handle])
+        [tree] = self.partitioned.nodes.gather([handle])
         if builder.tree.node_count + tree.node_count > builder.tree.capacity:
             builder.tree.reserve(builder.tree.node_count + tree.node_count)
         append_tree(builder.tree, node, tree)
@@ -356,7 +356,7 @@ cdef class PartitionedSubtrees(Helpers):
 
     cdef int _join(self, Builder builder) except -1:
         if self.handles:
-            trees = self.partitioned.nodes.grown(list(self.handles.values()))
+            trees = self.partitioned.nodes.gather(list(self.handles.values()))
             builder.tree = join_trees(builder.tree, dict(zip(self.handles, trees, strict=True)))
             self.handles = {}
         return 0

@@ -7,7 +7,7 @@ from libc.math cimport INFINITY, fmin, isnan
 from libc.string cimport memset
 
 from skconftree.tables._encoded_table cimport (
-    MAX_LEVELS, CodeColumn, Column, EncodedTable, RowCodes, floor_of,
+    MAX_LEVELS, CodeColumn, Column, EncodedTable, RowCodes, lower_edge_of,
 )
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
@@ -55,7 +55,7 @@ cdef inline float32_t smallest_of(
 ) noexcept nogil:
     cdef const Column* column = &table.columns[feature]
     if column.levels != NULL:
-        return floor_of(column, code)
+        return lower_edge_of(column, code)
     return column.values[row * table.stride]
 
 

@@ -24,7 +24,7 @@ from libc.math cimport ceil, fmax, fmin
 from libc.string cimport memset
 
 from skconftree.tree.split._scan cimport sum_of
-from skconftree.tables._encoded_table cimport MAX_LEVELS, floor_of
+from skconftree.tables._encoded_table cimport MAX_LEVELS, lower_edge_of
 from skconftree.tables._sparse_columns cimport CODED, SparseColumn
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._packed_rows cimport (
@@ -359,14 +359,14 @@ cdef class TableSource(RowSource):
                 column.codes + start, self.node.record.end - start, <uint8_t> position,
                 &low, &high,
             )
-            return midpoint(column.levels[low], floor_of(column, high))
+            return midpoint(column.levels[low], lower_edge_of(column, high))
         for i in range(start, self.node.record.end):
             if self.rows.node_y[i] < K and column.codes[i] != missing:
                 if column.codes[i] <= position:
                     low = max(low, <intp_t> column.codes[i])
                 else:
                     high = min(high, <intp_t> column.codes[i])
-        return midpoint(column.levels[low], floor_of(column, high))
+        return midpoint(column.levels[low], lower_edge_of(column, high))
 
     cdef bint count_sides(
         self, intp_t feature, intp_t position, Children* children, ValueCounts* values

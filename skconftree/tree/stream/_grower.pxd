@@ -12,7 +12,7 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint8_t,
 )
 
-cdef int require_fit(bint fits) except -1
+cdef int check_sizes(bint fits) except -1
 
 
 # MemoryLimit: the memory limit of a growing tree.

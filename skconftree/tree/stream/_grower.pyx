@@ -107,10 +107,10 @@ cdef int _check_stored(
                 valid = valid and (y[i] < grower.policy.n_classes and starts[i] <= starts[i + 1])
             for i in range(starts[n]):
                 valid = valid and 0 <= column_indices[i] < n_features
-    return require_fit(valid)
+    return check_sizes(valid)
 
 
-cdef int require_fit(bint fits) except -1:
+cdef int check_sizes(bint fits) except -1:
     if not fits:
         raise ValueError(
             "Rows do not fit the growing tree: attributes of the estimator were changed. "
@@ -325,7 +325,7 @@ cdef class Grower:
         """Class probabilities of rows; the caller holds the read lock."""
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.policy.n_classes
-        require_fit(X.shape[1] == self.policy.n_features)
+        check_sizes(X.shape[1] == self.policy.n_features)
         proba = np.empty((n, K))
         cdef float64_t[:, ::1] out = proba
         cdef const Leaf* leaf
@@ -372,7 +372,7 @@ cdef class Grower:
                             or X[i, f] == -1.0 and weight is not None
                             and weight[i] <= 0.0
                         )
-        return require_fit(valid)
+        return check_sizes(valid)
 
     cdef assign_pool(self, const uint8_t[::1] learned=None):
         # Assign the rows of `X_pool` to the leaves that they reach, except for those that
@@ -485,7 +485,7 @@ cdef class Grower:
         cdef const float32_t* row
         cdef Leaf* leaf
         self._check_rows(X, y, None)
-        require_fit(weight is None or weight.shape[0] == X.shape[0])
+        check_sizes(weight is None or weight.shape[0] == X.shape[0])
         for i in range(X.shape[0]):
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.observe(&X[i, 0], False)
@@ -550,7 +550,7 @@ cdef class Grower:
         else:
             rows = X
             self._check_rows(rows, y, weight)
-        require_fit(
+        check_sizes(
             (predicted is None or predicted.shape[0] == n)
             and (proba is None or proba.shape[0] == n and proba.shape[1] == self.policy.n_classes)
             and (from_pool is None or from_pool.shape[0] == n)
