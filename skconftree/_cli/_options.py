@@ -11,7 +11,9 @@ import sys
 
 from ._text import Progress, warn
 
-# The names are repeated here, because the compiled modules are slow to import.
+# The names are repeated here, because the compiled modules are slow to import. A bound
+# is the split rule of a tree. The names are explained in skconftree.bounds and
+# skconftree.criteria.
 BOUNDS = (
     "gtest credible possibilistic hoeffding mcdiarmid derosa chi2 ec2 evalue "
     "bayes_factor ctree"
@@ -102,7 +104,7 @@ TREE = f"""
 --bound NAME
   bound (rule that accepts or rejects a split): {", ".join(BOUNDS)}; none for plain CART
 --delta
-  threshold of the bound; smaller is stricter for most
+  threshold of the bound; for most bounds, a smaller value is stricter
 --criterion NAME
   split criterion: {", ".join(CRITERIA)}; the default depends on the bound
 --set NAME=VALUE
@@ -138,10 +140,11 @@ data DATA
   another table with the same columns, on which the tree is tested
 {NOMINAL}{DROP}{READING}{FREE_DECIMAL}{DATES}{TREE}
 --linear N
-  fit a tree plus a linear score of the N columns with the strongest evidence given the
-  tree, of all columns, or of as many as a cross-validation selects (auto)
+  fit a tree plus a linear score of N columns, those with the strongest evidence given
+  the tree; N may be all, or auto: a cross-validation selects the number of columns
 --folds N
-  number of folds of the cross-validation; default: 10, with --in-parts none
+  number of folds of the cross-validation; default: 10, or no cross-validation with
+  --in-parts
 --baselines
   what to compare with; default: all up to {BASELINES["all"]:,} rows, cart up to
   {BASELINES["cart"]:,}, none beyond
@@ -164,7 +167,7 @@ data DATA
     ),
     "predict": (
         "_predict run_predict",
-        "predict the rows of a table with a model saved by fit or stream",
+        "predict the class of each row of a table with a model saved by fit or stream",
         "Writes the predicted class of each row and its probability, some rows at a "
         "time: as Parquet if --output ends with .parquet, otherwise as CSV with the "
         "separator, decimal sign, encoding and byte order mark of DATA.",
@@ -203,12 +206,12 @@ model MODEL
         "_check run_check",
         "report what a saved file contains, and whether this version can read it",
         "Reports the class, rows, columns and labels of a saved model, or the pool "
-        "and labels of a journal, the version that wrote the file, and its SHA-256 "
-        "hash. No code of the file is executed. The exit code is 1 if this version "
-        "cannot read the file.",
+        "and labels of a journal (the file of answers that label writes), the version "
+        "that wrote the file, and its SHA-256 hash. No code of the file is executed. "
+        "The exit code is 1 if this version cannot read the file.",
         """
 file FILE
-  model saved by fit, stream or skconftree.save_model, or journal of label
+  model saved by fit, stream or skconftree.save_model, or journal written by label
 """,
     ),
     "audit": (
@@ -237,7 +240,7 @@ file FILE
         "predicts each row, then learns it. Its accuracy is compared with repeating "
         "the previous label and with the most frequent label. With --output, the tree "
         "is saved at intervals. A run that was stopped or killed continues with "
-        "--resume and ends with the same tree, to the byte.",
+        "--resume and ends with the same tree, byte for byte.",
         f"""
 data DATA
   {TABLE}; {COLUMNS}; the first rows determine the column types. With --classes, rows of
@@ -247,8 +250,8 @@ data DATA
 --classes A,B,...
   all labels; by default, a first pass over the table collects them
 --settle-after ROWS
-  number of rows that determine the columns and their types, and are learned when they
-  are known; default: 1000
+  number of first rows that determine the columns and their types; these rows are
+  learned once the types are known; default: 1000
 --pos-label LABEL
   the class whose F1 is reported; default: the second of two classes
 {NOMINAL}{DROP}
@@ -269,8 +272,8 @@ data DATA
 --checkpoint-every ROWS
   number of rows between two saves; default: 100000
 --predictions FILE
-  write the number, predicted class and its probability of each row to this file as CSV,
-  as soon as they are known
+  write one line per row to this CSV file as soon as the row is predicted: its number,
+  its predicted class, and the probability of that class
 --alarms
   print each drift when it is detected (needs --set drift=local, adwin or ddm)
 --plot FILE
@@ -304,7 +307,7 @@ data POOL
   columns that are shown but not used as features
 --suggest A,B,...
   columns of labels, for example of a language model, that are shown as suggestions and
-  taken by the key =; they are not features
+  accepted with the key =; they are not features
 --budget N
   maximum number of answers, including earlier sessions and second opinions, but not
   labels of the table; default: 50
@@ -316,14 +319,15 @@ data POOL
   the predictions can be estimated; default: that of earlier sessions, or 0
 --repeat SHARE
   share of the queries that ask for a second opinion on a labeled row whose label the
-  model doubts, preferably of another annotator; default: that of earlier sessions, or 0
+  model doubts, preferably a row that another annotator labeled; default: that of
+  earlier sessions, or 0
 --strategy
   query strategy; most_likely looks for rows of a rare class; leaf_risk, leaf_entropy
   and expected_error use a single tree; default: auto
 --pos-label LABEL
   the class that --strategy most_likely looks for; default: the second of two labels
 --answers FILE
-  file of the answers; default: POOL.answers.jsonl
+  journal, the file of the answers; default: POOL.answers.jsonl
 --annotator NAME
   name of the annotator
 --web
@@ -454,8 +458,8 @@ def make_parser(version):
     parser = Parser(
         prog="skconftree",
         description="Decision trees that report the evidence for each split. Without "
-        "arguments: an example and a list of commands. `skconftree fit` alone takes a "
-        "table that comes with scikit-learn. `skconftree "
+        "arguments: an example and a list of commands. `skconftree fit` without DATA "
+        "uses a table that comes with scikit-learn. `skconftree "
         "DATA.csv --target COLUMN` is `skconftree fit DATA.csv --target COLUMN`.",
         epilog=f"bounds: {', '.join(BOUNDS)}, none (plain CART). criteria: "
         f"{', '.join(CRITERIA)}. `skconftree COMMAND --help` lists all options.",

@@ -1,4 +1,4 @@
-"""Names of drift detectors."""
+"""Names of drift detectors, and adapters for detectors of other packages (river)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from ._detector import PythonKernel
 class RiverDetector(Protocol):
     """Protocol of detectors for `drift` that are not derived from `BaseDetector`.
 
-    `update` is called with 1 for each wrong prediction and with 0 for each correct one;
-    then `drift_detected` is whether that was a drift. `clone` returns an object with
-    the same parameters in its initial state. If `warning_detected` exists and is true,
-    an alternative tree is started. A copy (`copy.deepcopy`) or an unpickled object must
-    have the same state.
+    `update` is called with 1 for each wrong prediction and with 0 for each correct one.
+    Afterward, `drift_detected` is whether this row completed the evidence for a drift.
+    `clone` returns an object with the same parameters in its initial state. If
+    `warning_detected` exists and is true, the model starts to train an alternative
+    tree, which replaces the current tree after a drift. A copy (`copy.deepcopy`) or an
+    unpickled object must have the same state.
     """
 
     def update(self, x: Any) -> Any: ...
@@ -48,7 +49,8 @@ class DetectorAdapter(BaseDetector):
         check_protocol(self.detector, "detector")
 
     def _make_kernel(self):
-        # The running detector, with its state; detectors of this package are compiled.
+        # A kernel is a running detector, which has the state of a stream. Kernels of
+        # this package are compiled; this one calls a detector written in Python.
         return PythonKernel(fresh(self.detector))
 
     def __repr__(self):
@@ -103,7 +105,7 @@ DETECTORS: dict[str, type[BaseDetector]] = {"ddm": DDM, "adwin": ADWIN}
 
 
 def name_of_detector(drift):
-    """Return the name of a result of `resolve_detector`, or the name of its class."""
+    """Return the name of a resolved detector in `drift`, else the name of its class."""
     if isinstance(drift, LocalRepair):
         return "local"
     for name, kind in DETECTORS.items():
@@ -114,7 +116,7 @@ def name_of_detector(drift):
 
 
 def resolve_detector(drift):
-    """Return a validated copy of the detector that `drift` is or names, or None."""
+    """Return a validated copy of a detector, given as an object or by name, or None."""
     if drift is None:
         return None
     kinds = DETECTORS | {"local": LocalRepair}

@@ -31,8 +31,9 @@ def estimate_label_noise(
     prediction is probably wrong. Predictions are held-out: a wrong label does not
     influence the prediction for its own row.
 
-    The estimate includes labels that were wrong originally, and confident rows that no
-    classifier predicts correctly. If classes overlap everywhere, it is an upper bound.
+    The estimate also counts confident rows whose correct label the classifier does not
+    predict. If the classes overlap everywhere, such rows are frequent, and the estimate
+    is too high.
 
     Parameters
     ----------
@@ -42,16 +43,16 @@ def estimate_label_noise(
     X : array-like or frame of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
-        Labels, some of which are wrong. A wrong label is assumed to be any other class,
-        independent of the row.
+        Labels, some of which are wrong. A wrong label is assumed to be each of the
+        other classes with the same probability, independent of the row.
     cv : int, cross-validation generator or iterable, default=5
         Folds, as in :func:`sklearn.model_selection.cross_val_predict`; each row must
         be in one test set.
     share : float, default=0.5
-        Share of confident rows, in (0, 1]: those with the largest probability of their
-        predicted class. With smaller values, the classifier makes fewer errors on these
-        rows, but the estimate is based on fewer rows. 1 gives the cross-validated
-        error.
+        Share of the rows that are used, in (0, 1]: the confident rows, those with the
+        largest probability of their predicted class. With a smaller value, the
+        classifier makes fewer errors on these rows, but there are fewer of them. With
+        1, the result is the cross-validated error rate.
     n_jobs : int or None, default=None
         Number of folds that are fitted in parallel.
 
@@ -68,14 +69,16 @@ def estimate_label_noise(
 
     Notes
     -----
-    With the classifier's own error e among those rows and K classes, the expected value
-    is ``alpha + e (1 - alpha K / (K - 1))`` for a noise of alpha. Its standard error is
-    that of a share of ``share * n_samples`` rows.
+    Let alpha be the probability that a label is wrong, K the number of classes, and e
+    the probability that the prediction for a confident row is not its correct class.
+    The expected value is ``alpha + e (1 - alpha K / (K - 1))``. The standard error is
+    that of a proportion of ``share * n_samples`` rows.
 
     References
     ----------
-    Northcutt, Jiang and Chuang, "Confident learning: Estimating uncertainty in dataset
-    labels", 2021, which estimates the noise of each pair of classes.
+    C. G. Northcutt, L. Jiang, I. L. Chuang (2021), "Confident learning: Estimating
+    uncertainty in dataset labels", Journal of Artificial Intelligence Research 70,
+    1373-1411. It estimates the noise for each pair of classes.
 
     Examples
     --------
@@ -111,7 +114,7 @@ def estimate_label_noise(
     proba = cross_val_predict(
         estimator, X, y, cv=cv, n_jobs=n_jobs, method="predict_proba"
     )
-    # Rows that are tied with the last one of the share have a fractional weight.
+    # Rows that are as confident as the last one of the share have a fractional weight.
     confidence = proba.max(axis=1)
     wrong = proba.argmax(axis=1) != labels
     size = share * len(labels)

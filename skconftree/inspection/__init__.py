@@ -1,6 +1,7 @@
-"""Plots of trees, learning curves and streams, audits of splits, and importances.
+"""Plots of trees, learning curves and streams, audits of splits, feature importances.
 
-`shap_values` explains predictions. The plots need matplotlib.
+An audit tests each split of a tree on held-out rows. `shap_values` explains
+predictions. The plots need matplotlib.
 """
 
 from ..tree.reading import shap_values

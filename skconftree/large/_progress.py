@@ -17,9 +17,10 @@ class FitProgress(NamedTuple):
     n_total_rows : int
         Rows of the table.
     level : int
-        Level of the tree whose large nodes are split; 0 during the passes.
+        Level of the tree whose large nodes are split; 0 during the passes. Large nodes
+        are counted part by part; the rows of small nodes are gathered in memory.
     n_nodes : int
-        Children of these nodes, over all levels.
+        Number of children of the large nodes of all levels so far.
     seconds : float
         Time since the beginning of the fit.
     seconds_left : float or None
@@ -36,7 +37,7 @@ class FitProgress(NamedTuple):
 
 
 class Reporter:
-    """Calls a callback, unless it is None, with the progress of a fit."""
+    """Records the progress of a fit, and calls a callback unless it is None."""
 
     def __init__(self, callback, n_total_rows):
         self._callback, self._n_total_rows = callback, n_total_rows
@@ -45,7 +46,7 @@ class Reporter:
         self._lock = threading.Lock()
 
     def begin_pass(self):
-        """Report the start of a pass over the rows."""
+        """Record the start of a pass over the rows, without a call of the callback."""
         with self._lock:
             self._n_passes, self._n_rows = self._n_passes + 1, 0
             self._pass_begun = time.monotonic()

@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder
 MAX_TERMS = 2000  # up to which standard errors and selection of columns are possible
 MAX_WORK = 1e7  # rows times parameters up to which likelihood-ratio tests are exact
 SMALLEST = 1e-7  # smallest probability in a log loss
-# Newton's method is used if a step takes at most so many multiplications: a number that
-# takes little time, plus a number per row, class and term.
+# Newton's method is used if a step takes at most MIN_NEWTON multiplications (little
+# time), plus MAX_RATIO per row, class and term.
 MIN_NEWTON = 3e7
 MAX_RATIO = 50
 MAX_JOINT = 2e8  # multiplications up to which the covariance includes all classes
@@ -39,7 +39,9 @@ class Term(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Standardized numeric columns and one-hot nominal columns of coded rows.
+    """Standardized numeric columns and one-hot encoded nominal columns.
+
+    Nominal columns have integer codes instead of categories.
 
     If a numeric column has missing values in training, they are replaced by its mean,
     `fill`, and one more term indicates them. A nominal column has a term for each of
@@ -154,7 +156,8 @@ class Columns(NamedTuple):
 
 
 def _filled(X, numeric, missing, fill):
-    # Return the numeric columns without missing values, and indicators of these.
+    # Return the numeric columns with missing values replaced, then the indicators of
+    # missing values.
     values = X[:, numeric].astype(np.float64)
     is_missing = np.isnan(values)
     values = np.where(is_missing, fill, values)
@@ -179,7 +182,7 @@ class Score(NamedTuple):
         return cls(theta[:, :q], theta[:, q:-1], theta[:, -1])
 
     def centered(self, center):
-        """Return the score with coefficients times a matrix (None: unchanged)."""
+        """Return the score with its coefficients multiplied by a matrix, if any."""
         if center is None:
             return self
         return Score.of_theta(self.theta @ center.T, self.coef.shape[1])
@@ -206,7 +209,7 @@ class Rows:
         return np.arange(self.n_classes)[1 if self.n_classes == 2 else 0 :]
 
     def is_small(self, limit):
-        """Whether a step of Newton's method is fast, or has few operations."""
+        """Whether a step of Newton's method is fast or has at most `limit` products."""
         size = len(self.scored) * (self.terms.shape[1] + 1)
         work = size**2 * (len(self.y) + self.n_leaves * len(self.scored))
         return work <= max(limit, MIN_NEWTON + MAX_RATIO * len(self.y) * size)
@@ -439,7 +442,7 @@ class Curvature:
         self.covariance = [part.covariance() for part in parts]
 
     def variances(self, contrasts):
-        """Variance of ``contrasts @ coefficients``, for each row of the score."""
+        """Variance of ``contrasts @ coefficients``, for each row of `theta`."""
         return np.array(
             [
                 ((contrasts @ part[k, :, k]) * contrasts).sum(axis=1)
@@ -449,11 +452,11 @@ class Curvature:
         )
 
     def test(self, contrasts, groups):
-        """Test for each group of contrasts whether they are 0 in all rows of the score.
+        """Test for each group of contrasts whether they are 0 in all rows of `theta`.
 
-        The likelihood-ratio tests use the restricted optimum of the quadratic
-        approximation of the log-likelihood. If there are many rows and groups, they
-        also use its values (Wald tests). Returns p-values.
+        Each test is a likelihood-ratio test, whose restricted optimum is that of the
+        quadratic approximation of the log-likelihood. If there are many rows and
+        groups, it is a Wald test: the likelihood is approximated too. Returns p-values.
         """
         changes = np.empty((len(groups), *self.theta.shape))
         statistic, rank = np.zeros(len(groups)), np.ones(len(groups))
@@ -508,9 +511,9 @@ def forward_scores(rows, column, C, n_columns):
 
 
 def _score_statistics(rows, proba, C, in_model, groups):
-    # Sum over the rows of the score of g' V^-1 g, where g is the gradient with respect
-    # to the terms of a group, and V its variance given the leaves and terms in the
-    # model.
+    # Statistic g' V^-1 g of each group, summed over the scores, where g is the gradient
+    # with respect to the terms of the group, and V its variance given the leaves and
+    # the terms in the model. With several scores, the sum is multiplied by (K - 1) / K.
     design = rows.design
     base = np.append(in_model, design.shape[1] - 1)
     square = design.power(2) if issparse(design) else design**2

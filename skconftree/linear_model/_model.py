@@ -3,7 +3,8 @@
 OASIS (online, active, semi-supervised) is a linear classifier for streams. A binary
 problem separates two classes, or one class from the rest, by hyperplanes (planes): the
 particles of a particle filter, a weighted sample from their posterior. A `call` has the
-validated arguments of `partial_fit`.
+validated arguments of `partial_fit`. Labels are queried by the rule of OASIS, by GBS
+(generalized binary search) or by UC (uncertainty).
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ class OASISModel:
         self.waiting, self.n_taken = None, int(needed[-1]) + 1
 
     def make_ready(self, call, **options):
-        """Do nothing: no step of `learn` allocates memory that can fail."""
+        """Do nothing: the particle filter has a fixed size."""
 
     def learn(self, call, *, resample, return_odds):
         """Learn rows in their order; return the odds of each before it was learned."""
@@ -242,10 +243,11 @@ class QueryMixin:
 
         - ``"oasis"``: the absolute difference of the two, in [0, 1]. *Small* values
           are informative.
-        - ``"gbs"``: the smaller of the two, in [0, 1/2]. *Large* values are
-          informative. If no plane passes through the row, it is
+        - ``"gbs"`` (generalized binary search): the smaller of the two, in [0, 1/2].
+          *Large* values are informative. If no plane passes through the row, it is
           (1 - ``"oasis"``) / 2.
-        - ``"uc"``: :math:`|P(1 \mid x) - 1/2|`. *Small* values are informative.
+        - ``"uc"`` (uncertainty): :math:`|P(1 \mid x) - 1/2|`. *Small* values are
+          informative.
 
         With more than two classes, the score is that of the least certain class
         against the rest.
@@ -260,8 +262,8 @@ class QueryMixin:
         Returns
         -------
         ndarray of shape (n_samples,)
-            Score of each row. Before any row is learned, all rows have the score of
-            the most informative row.
+            Score of each row. Before any row is learned, each row has the score of a
+            maximally informative row.
         """
         if not (isinstance(score, str) and score in SCORES):
             raise InvalidParameterError(
@@ -323,7 +325,7 @@ class QueryMixin:
         Returns
         -------
         ndarray of shape (n_particles, n_coordinates)
-            Coordinates of each plane, the intercept last.
+            Coordinates of each plane: one per feature, then the intercept, if any.
         """
         particle_filter = self._planes()
         _, parent = particle_filter.hypotheses(
@@ -355,17 +357,17 @@ class QueryMixin:
     @property
     @reads
     def particles_(self) -> NDArray[Any]:
-        """Coordinates of the planes, (n_problems, n_particles, n_features).
+        """Coordinates of the planes, (n_problems, n_particles, n_coordinates).
 
-        The intercept is last. There is one problem for two classes, otherwise one per
-        class.
+        There is one coordinate per feature, then the intercept, if any. There is one
+        problem for two classes, otherwise one per class.
         """
         return self._particles().coordinates()
 
     @property
     @reads
     def weights_(self) -> Floats:
-        """Weights of the planes, (n_problems, n_particles); each problem sums to 1."""
+        """Weights of the planes, (n_problems, n_particles); each row sums to 1."""
         return self._particles().shares()
 
     @property
@@ -380,7 +382,7 @@ class QueryMixin:
     @property
     @reads
     def n_distinct_(self) -> Indices:
-        """Number of distinct planes of each problem, of any weight."""
+        """Number of distinct planes of each problem, including those of weight 0."""
         return self._particles().n_distinct()
 
     @property

@@ -1,8 +1,9 @@
-"""Checks of custom bounds, criteria, drift detectors, pruning methods and strategies.
+"""Checks of custom components, such as bounds, criteria and query strategies.
 
-Each function takes one object, uses it in trees, streams or active learners of this
-package, and raises an AssertionError that describes what is wrong. A bound is a split
-rule of a tree. No test framework is needed.
+There is one function for each of: bounds (split rules of a tree), split criteria, drift
+detectors, pruning methods, query strategies, and stopping rules of active learning. It
+takes one object and uses it in trees, streams or active learners of this package. It
+raises an AssertionError that describes what is wrong. No test framework is needed.
 """
 
 from ._plug_ins import check_bound, check_criterion, check_detector, check_pruning

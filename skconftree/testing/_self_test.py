@@ -48,7 +48,10 @@ TABLES = {
     "digits": load_digits,
 }
 STRATEGIES = (SamplingStrategy, LeafSampling, StreamStrategy)
-EVIDENCE = (  # fields of the evidence that are compared
+# Compared fields of `tree_.evidence`, the statistics that led to each split. The
+# runner-up is the best split of another feature. The multiplicity is the factor by
+# which a p-value is corrected for multiple comparisons.
+EVIDENCE = (
     "score",
     "runner_up_score",
     "statistic",
@@ -57,7 +60,8 @@ EVIDENCE = (  # fields of the evidence that are compared
     "log10_expected_by_chance",
     "runner_up_z",
 )
-# Hashes of the reference trees, see `described`; the same on every machine.
+# Hashes of the descriptions (`described`) of the reference trees, which are the same on
+# every machine.
 KNOWN = {
     "iris": "b87a8dc473d526d1",
     "wine": "d157023ca7acf336",

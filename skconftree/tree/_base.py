@@ -79,6 +79,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         "n_inactive_leaves", "Leaves without statistics due to max_bytes.", changes=True
     )
 
+    @names_class
     def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
         """Return the converter of ``skl2onnx.to_onnx``, which calls this method.
 
@@ -89,6 +90,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         """
         return convert_operator
 
+    @names_class
     def onnx_shape_calculator(self) -> Callable[[Any], None]:
         """Return what ``skl2onnx.to_onnx`` calls to get the types of the outputs.
 

@@ -1,7 +1,12 @@
 """Build models from the arguments of `fit` and `partial_fit`.
 
-A bound is the split rule of a tree. A recipe (stream/_state.py) has the arguments from
-which an incrementally trained tree is made.
+A *bound* is the split rule of a tree. A *grower* trains a tree row by row, and a
+*recipe* (stream/_state.py) has the arguments from which a grower is made. The *pool*,
+`X_pool`, consists of unlabeled rows, from which some bounds compute the weights of
+branches; others use the volume of a leaf. A *schema* has the names, types and
+categories of the columns. *Look-ahead* compares the splits of a node by the pruned
+subtrees that can be grown below them. An *index* (_row_index.py) has the rows of a
+table by leaf.
 """
 
 from functools import wraps
@@ -54,7 +59,10 @@ from .stream._state import Recipe, box_of_tables
 
 
 class TableRequest(NamedTuple):
-    """How `fit` reads a table; `known` has schema and classes of existing trees."""
+    """How `fit` reads a table.
+
+    `known` has the schema and the classes of the existing trees of a warm start.
+    """
 
     caller: str
     categorical_features: object
@@ -66,9 +74,10 @@ class TableRequest(NamedTuple):
 class TrainingTable(NamedTuple):
     """Training rows of trees in memory; none of them has weight 0.
 
-    `y` are indices of `classes`. Weights are frequencies; `relative` means that they
-    were passed as relative weights. `finite`: no row of the input has a NaN. The rows
-    are those at `row_indices` of the `n_input_rows` rows of the input.
+    `y` has indices of `classes`. Weights are frequencies; `relative` is whether they
+    were passed as relative weights. `finite` is whether the input has no NaN.
+    `row_indices` are the indices of the rows in the input, which has `n_input_rows`
+    rows.
     """
 
     X: object
@@ -99,11 +108,11 @@ class TrainingTable(NamedTuple):
         return issparse(self.X)
 
     def content_order(self):
-        """The order of the rows by their content; `y` are 16-bit integers."""
+        """The order of the rows by their content; requires 16-bit integers in `y`."""
         return ContentOrder(*hash_rows(self.X, self.y), self.weight)
 
     def at(self, row_indices, weight=None):
-        """Some of the rows, in this order, with new weights."""
+        """The rows at these indices, in their order, with new weights."""
         return self._replace(
             X=rows_at(self.X, row_indices), y=self.y[row_indices], weight=weight
         )
@@ -130,7 +139,10 @@ class TrainingTable(NamedTuple):
         return sorted(columns + integers)
 
     def encode(self, settings, n_bins=0, thread_team=None):
-        """Encode the table, in bins unless `n_bins` is 0; threads share the columns."""
+        """Encode the table, in bins unless `n_bins` is 0.
+
+        The threads of `thread_team` divide the columns among themselves.
+        """
         features = self.schema.features
         return MemoryData(
             self.X,
@@ -146,7 +158,7 @@ class TrainingTable(NamedTuple):
 
 
 def number_of_bins(table, settings, max_bins):
-    """Return the number of bins per feature; 0, with a warning, if bins have no use."""
+    """Return the number of bins per feature, or warn and return 0 if none are used."""
     if table.is_sparse:
         why = "X is sparse"
     elif settings.random_cuts:
@@ -220,7 +232,7 @@ def read_training(X, y, sample_weight, X_pool, request):
 
 
 def find_identifying(table, *, warns=True):
-    """Find the columns that identify rows, and warn of them."""
+    """Find nominal columns that identify rows, such as names, and warn about them."""
     features = table.schema.features
     if features is None:
         return None
@@ -243,13 +255,13 @@ def find_identifying(table, *, warns=True):
     return left_out
 
 
-# Number of values of a table from which threads are faster; with look-ahead, values are
-# read many times.
+# Numbers of values of a table from which threads are faster. The number is smaller with
+# look-ahead, which reads each value many times.
 MIN_THREAD_VALUES, MIN_THREAD_VALUES_LOOKAHEAD = 262_144, 32_768
 
 
 def team_for(table, n_jobs, lookahead):
-    """Make a pool of threads, or None; the tree does not depend on it."""
+    """Make a team of threads, or None. The tree is the same with or without it."""
     min_values = MIN_THREAD_VALUES if lookahead is None else MIN_THREAD_VALUES_LOOKAHEAD
     n_values = len(table.y) * table.schema.n_features
     is_too_small = n_values < min_values or table.is_sparse
@@ -291,9 +303,10 @@ class TreeGrowth(NamedTuple):
     def grow(self, table, progress=None, *, keeps_rows=False):
         """Grow the model of a tree from a table, and report progress.
 
-        Without `progress`, the table has the early rows of a stream: there are no
-        warnings, and the model has a lock of its own. If it `keeps_rows`, its leaves
-        have statistics of the rows.
+        Without `progress`, the table has the early rows of a stream: the first ones,
+        which `partial_fit` stores to grow the tree again (`refit_rows`). There are then
+        no warnings, and the model has its own lock. With `keeps_rows`, the leaves of
+        the model store statistics of the rows.
         """
         is_early = progress is None
         estimator, _, bound, criterion, defaults, pruning = self
@@ -372,7 +385,11 @@ class TreeGrowth(NamedTuple):
         return model
 
     def _warn_of_cautious_bound(self, table, settings, left_out, seed):
-        """Warn that the bound accepts no split where the default bound accepts one."""
+        """Warn if the default bound splits the root, which this bound does not split.
+
+        A cautious bound, with default settings, needs more rows for a first split than
+        a small table has.
+        """
         stump = clone(self.estimator).set_params(max_depth=1)
         settings = resolve_settings(
             stump,
@@ -450,7 +467,7 @@ def check_stream(estimator, classes, X_pool):
     if X_pool is not None and model is not None and model.grows:
         raise ValueError(
             "X_pool can only be passed in the first call of partial_fit. Call "
-            "partial_fit without it, or of a new estimator."
+            "partial_fit without it, or use a new estimator."
         )
 
 
@@ -460,9 +477,9 @@ def make_stream_model(
     """Make the model of a tree that learns row by row.
 
     `call` has the arguments of `partial_fit`, a `Call`. `split_rule` is the result of
-    `resolve_split_rule` for a new tree; a tree that continues growing has its own. In a
-    forest, leaves draw their features once, and a tree learns each row `rate` times on
-    average.
+    `resolve_split_rule` for a new tree; an existing tree keeps its split rule. In a
+    forest, each leaf draws its features once, and each tree learns a row `rate` times
+    on average.
     """
     if model is None:
         bound, criterion = split_rule
@@ -494,7 +511,7 @@ def needs_leaf_rows(estimator):
 
 
 def make_fitted_grower(estimator, settings, tree, table, *, in_forest=False, rate=1.0):
-    """Add the training rows of a fitted tree to the statistics of its leaves."""
+    """Make the grower of a fitted tree, with statistics of its rows in the leaves."""
     recipe = make_recipe(
         estimator,
         settings.bound,
@@ -529,7 +546,8 @@ def make_recipe(
     rate=1.0,
 ):
     """Make the recipe of a tree that grows row by row, possibly after `fit` to `X`."""
-    settings = resolve_settings(  # fractions of weights apply to later rows
+    # no total weight is passed, so that fractions are of the weight of the rows so far
+    settings = resolve_settings(
         estimator, bound, criterion, schema, in_forest=in_forest, rate=rate
     )
     weighs_pool = settings.uses_pool and X_pool is not None
@@ -551,7 +569,7 @@ def make_recipe(
 
 
 def check_row_indices(X, y, row_indices, n_pool):
-    """Validate `from_pool`, except for whether rows have been learned."""
+    """Validate `from_pool`, but not whether some of its rows were learned before."""
     if X is not None:
         raise ValueError(
             "X must be None if from_pool is given, which selects the rows."
@@ -580,7 +598,10 @@ def check_row_indices(X, y, row_indices, n_pool):
 
 
 class IndexedTable:
-    """Table as read by a fitted estimator; C-contiguous float32 is not copied."""
+    """Table of an index, as read by a fitted estimator.
+
+    A C-contiguous float32 array is not copied.
+    """
 
     def __init__(self, estimator, X):
         self.estimator = estimator
@@ -600,10 +621,11 @@ class IndexedTable:
 
 
 def follows(method: Method) -> Method:
-    """Decorate a method of an index, a `Lockable` with a `_table`, to hold its lock.
+    """Decorate a method of an index so that it locks the estimator, then the index.
 
-    The estimator is locked first, so that a thread that waits for the index does not
-    block a thread that trains.
+    An index is a `Lockable` with a `_table`, an `IndexedTable`. The estimator is locked
+    first, so that a thread that waits for the index does not block a thread that
+    trains.
     """
     locked = learns(method)
 

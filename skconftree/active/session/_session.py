@@ -1,7 +1,8 @@
 """Labeling sessions that can be interrupted and resumed at any time.
 
-*Opinions* are the labels of one row by several annotators. The `ledger` of a session
-has the labels of its journal.
+A *journal* is the append-only file to which a session writes its labels; its first
+line, the *head*, has the settings. The *ledger* of a session has the labels of its
+journal in memory. *Opinions* are the labels of one row by several annotators.
 """
 
 from __future__ import annotations
@@ -61,16 +62,16 @@ class LabelingSession:
     most the current label is lost. A session with the same learner, file and rows
     continues with the same query; :meth:`resume` only needs the file and the rows.
 
-    A terminal (:meth:`label`), a notebook or a web page are front ends. They show
-    :meth:`question`, and call :meth:`answer`, :meth:`skip`, :meth:`undo` and
+    Front ends are a terminal (:meth:`label`), a notebook or a web page. They show the
+    result of :meth:`question`, and call :meth:`answer`, :meth:`skip`, :meth:`undo` and
     :meth:`relabel`.
 
     Parameters
     ----------
     learner : ActiveLearner
-        Active learner that selects the rows. It is fitted to the pool. If it has
-        `classes`, these are the labels to choose from. When the file is opened again,
-        there may be more of them.
+        Active learner that selects the rows. The session fits it to the pool, the rows
+        to label. If it has `classes`, these are the labels to choose from. When the
+        file is opened again, there may be more of them.
     path : str or path-like
         File of the journal, which is created if it does not exist. One session at a
         time can write to it.
@@ -78,8 +79,8 @@ class LabelingSession:
         The pool, or a list of texts for a text classifier. When the file is opened
         again, there may be more rows after the original ones.
     y : array-like of shape (n_rows,), default=None
-        Initial labels, None for unlabeled rows. They are stored in the journal and need
-        not be passed again, except those of rows that are new.
+        Initial labels, None for unlabeled rows. They are stored in the journal. When
+        the file is opened again, pass them only if new rows have initial labels.
     budget : int, default=None
         Maximum number of answers, including those in the journal and second opinions,
         but neither initial labels nor skipped rows. None: no limit.
@@ -88,18 +89,18 @@ class LabelingSession:
     annotator : str, default=None
         Name of the person who labels.
     resolve_by : {"last", "first", "majority"}, default="last"
-        Which label is learned if a row has several.
+        Which label the learner uses if a row has several.
     repeat : float, default=None
         Share of the queries, in [0, 1), that request a second opinion on a labeled row,
-        preferably of another annotator. The row is the one whose label the model finds
-        least probable. Larger values find more wrong labels and leave fewer labels for
-        new rows. None: that of the journal, 0 for a new one; any
-        other value changes it from now on.
+        preferably from another annotator. The row is the one whose label has the
+        smallest predicted probability. Larger values find more wrong labels and leave
+        fewer labels for new rows. None: the value in the journal, 0 for a new journal.
+        Any other value applies from now on.
     random_share : float, default=None
         Share of the queries, in [0, 1], whose rows are drawn at random once there are
-        labels of two classes. Larger values narrow the limits of
-        :meth:`estimate_error` and leave fewer labels for the query strategy. None: that
-        of the journal, 0 for a new one; any other value changes it from now on.
+        labels of two classes. Larger values narrow the confidence interval of
+        :meth:`estimate_error` and leave fewer labels for the query strategy. None: the
+        value in the journal, 0 for a new journal. Any other value applies from now on.
     shown : dict, frame or array-like, default=None
         Table with the same number of rows that is shown instead of X and identifies the
         pool, for example the texts from which X was computed.
@@ -107,10 +108,10 @@ class LabelingSession:
         Name of each column of X and a function that formats its values, such as dates,
         for :meth:`why`. None: names and numbers of X.
     suggested : array-like of shape (n_rows,) or dict, default=None
-        Labels that are shown as suggestions, for example of a language model; None for
-        rows without one. A dict has those of several sources, by their names. The model
-        is not trained with them. :meth:`estimate_suggested_error` estimates how many
-        are wrong.
+        Labels that are shown as suggestions, for example from a language model; None
+        for rows without a suggestion. A dict maps names of sources to their labels. The
+        classifier is not trained with them. :meth:`estimate_suggested_error` estimates
+        the share of wrong suggestions.
 
     Attributes
     ----------
@@ -121,7 +122,7 @@ class LabelingSession:
 
     See Also
     --------
-    ActiveLearner.run : Queries a function, and saves the labels with `save`.
+    ActiveLearner.run : Gets the labels from a function; `save` writes them to a file.
 
     Examples
     --------
@@ -212,8 +213,8 @@ class LabelingSession:
             suggested, self.labels, self._record.view.n_rows
         )
         self.notes = self._record.notes + notes
-        # number of lines of the journal, question, and why the session has ended, all
-        # at the last query
+        # cached at the last query: the number of lines of the journal, the question,
+        # and why the session has ended
         self._last_query = None, None, None
         self._queried = None  # the `QueriedRow` of this question
 
@@ -247,12 +248,11 @@ class LabelingSession:
         path : str or path-like
             File of the journal.
         X : array-like, sparse or frame of shape (n_rows, n_features)
-            The pool with which the session was started, if need be with more rows after
-            it.
+            The pool with which the session was started. New rows may follow it.
         learner : ActiveLearner, default=None
-            None: it is restored from its parameters, which is not possible if these
-            include functions, or estimators that are neither from scikit-learn nor from
-            this package.
+            None: it is restored from the parameters in the journal. This is not
+            possible if they include functions, or estimators that are neither from
+            scikit-learn nor from this package.
         budget : int, default=None
             Maximum number of answers, including those in the journal. None: the initial
             budget.
@@ -260,7 +260,7 @@ class LabelingSession:
             Name of the person who labels.
         repeat, random_share : float, default=None
             Shares of the queries that request a second opinion, or whose rows are drawn
-            at random. None: those of the journal.
+            at random. None: the values in the journal.
         shown : dict, frame or array-like, default=None
             The table with which the session was started.
         columns : list of tuple (str, callable), default=None
@@ -318,9 +318,10 @@ class LabelingSession:
         Returns
         -------
         dict
-            ``version`` that started the journal; ``n_rows`` and ``n_columns`` of the
-            pool (None: a list of texts); ``n_labeled``, the number of labeled rows,
-            with the initial labels; ``labels`` that occur.
+            ``version``, the package version that started the journal; ``n_rows`` and
+            ``n_columns``, the shape of the pool (``n_columns`` is None for a list of
+            texts); ``n_labeled``, the number of labeled rows, including initial labels;
+            ``labels``, the distinct labels so far.
 
         Raises
         ------
@@ -378,8 +379,8 @@ class LabelingSession:
         Raises
         ------
         ValueError
-            If the label exists, or if the learner has no `classes`: then any label can
-            be given.
+            If the label exists, or if the learner has no `classes`. Without `classes`,
+            every label is accepted, so none has to be added.
         """
         self._record.add_class(label, self.annotator)
 
@@ -389,8 +390,8 @@ class LabelingSession:
         Returns
         -------
         Question or None
-            The same until a label is added, withdrawn or changed. None if the session
-            has ended; :meth:`progress` has the reason.
+            The question is the same until a label is added, withdrawn or changed. None
+            if the session has ended; :meth:`progress` returns the reason.
         """
         return self._next()[1]
 
@@ -474,12 +475,17 @@ class LabelingSession:
         self._record.add_label(self._queried, label, self.annotator, suggested)
 
     def undo(self) -> int:
-        """Withdraw the last label or change of a label by this annotator.
+        """Withdraw the last label, skip or change of a label.
 
         Returns
         -------
         int
             The row of the label.
+
+        Raises
+        ------
+        ValueError
+            If there is no label, or if the last one is by another annotator.
         """
         return self._record.undo(self.annotator).row
 
@@ -517,7 +523,8 @@ class LabelingSession:
         Returns
         -------
         Progress
-            Number of labels, limit of the error rate, and reason of the end.
+            Number of labels, upper confidence limit of the error rate, and why the
+            session has ended.
         """
         ended = self._next()[2]
         limits = self._record.limits(self._rules)
@@ -530,14 +537,14 @@ class LabelingSession:
         )
 
     def answers(self) -> list[dict[str, Any]]:
-        """List the queried rows, the last one first.
+        """List the queried rows, from the latest to the earliest.
 
         Returns
         -------
         list of dict
-            For each row its `row` index, the `label` that is learned (None if skipped),
-            its `annotator` and time (`at`), and all `opinions`, pairs of annotator and
-            label.
+            For each row its `row` index, the `label` that the learner uses (None if
+            skipped), its `annotator` and time (`at`), and all `opinions`, pairs of
+            annotator and label.
         """
         ledger = self._record.ledger
         opinions = ledger.opinions()
@@ -561,8 +568,8 @@ class LabelingSession:
     def agreement(self) -> list[dict[str, Any]]:
         """Agreement of annotators on rows that were queried twice.
 
-        These are rows whose first label the model doubts, so that annotators agree more
-        often on the other rows.
+        The classifier assigns a small probability to the first labels of these rows.
+        Annotators therefore agree less often on them than on other rows.
 
         Returns
         -------
@@ -597,7 +604,7 @@ class LabelingSession:
         return explain_row(self.learner, row, self._record.has_model, self._columns)
 
     def estimate_error(self, *, confidence: float = 0.95) -> ErrorEstimate:
-        """Estimate the error rate of the classifier on the pool, after all labels.
+        """Estimate the error rate on the pool of the classifier trained on all labels.
 
         Parameters
         ----------
@@ -607,7 +614,8 @@ class LabelingSession:
         Returns
         -------
         ErrorEstimate
-            The share of wrong predictions with limits; its string is a sentence.
+            The share of wrong predictions with confidence limits; `str` returns it as a
+            sentence.
         """
         return self._record.complete_learner().estimate_error(confidence=confidence)
 
@@ -616,10 +624,10 @@ class LabelingSession:
     ) -> dict[str, ErrorEstimate]:
         """Estimate the share of wrong suggestions of each source.
 
-        The labels of the session count as right. Like the error rate of the classifier,
-        it is estimated by rows that were drawn at random (`random_share`), because the
-        query strategy selects difficult rows. A person who sees the suggestion may
-        agree too often.
+        The labels of the session are taken to be correct. Like the error rate of the
+        classifier, the share is estimated from rows that were drawn at random
+        (`random_share`), because the query strategy selects difficult rows. The
+        estimate is too low if people accept wrong suggestions that they see.
 
         Parameters
         ----------
@@ -637,8 +645,10 @@ class LabelingSession:
     def forecast(self, n: int = 20) -> str:
         """Forecast the benefit of further labels.
 
-        The forecast is the limit of the error rate if a rule has one, otherwise a
-        learning curve on the labels so far, by :func:`simulate`.
+        The forecast is the upper confidence limit of the error rate if a stopping rule
+        has one and some labeled rows were drawn at random to estimate it. Otherwise, it
+        extrapolates a learning curve of the labels so far, computed by
+        :func:`simulate`.
 
         Parameters
         ----------
@@ -660,7 +670,8 @@ class LabelingSession:
         labels : ndarray of shape (n_rows,) or None
             Predicted labels; None until rows of two classes are labeled.
         probabilities : ndarray of shape (n_rows, n_classes) or None
-            Class probabilities; None until then, or if the classifier has none.
+            Class probabilities; None if `labels` is None or if the classifier has no
+            `predict_proba`.
         """
         learner = self._record.complete_learner()
         view = LearnerView(learner)
@@ -694,8 +705,9 @@ class LabelingSession:
 
         Keys are the positions of the labels in the menu, or the labels themselves if a
         label equals the position of another one. ``u`` withdraws the last label, ``s``
-        skips the row, ``?`` explains the prediction, ``%`` estimates the error rate,
-        ``q`` and Ctrl-C quit.
+        skips the row, ``=`` accepts the suggested label, ``+`` adds a label to the
+        menu, ``?`` explains the prediction, ``%`` estimates the error rate, ``q`` and
+        Ctrl-C quit.
 
         Parameters
         ----------

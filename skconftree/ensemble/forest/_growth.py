@@ -3,7 +3,9 @@
 A `Plan` has the resolved parameters with which a tree is grown. A *grower* trains a
 tree row by row. The *pool* consists of unlabeled rows, from which bounds (split rules)
 can compute the weights of branches. A `TreeModel` has a tree and what its predictions
-need. A *template* is a tree as an unfitted estimator.
+need. A *template* is a tree as an unfitted estimator. A `schema` has the names, types
+and categories of the columns. The `rate` is how often a tree learns a row of a stream,
+on average.
 """
 
 import threading
@@ -101,7 +103,7 @@ class NewTree(NamedTuple):
 def grow_trees(
     sampler, new_trees, *, count_repeats, by_sample, n_jobs, verbose, progress, model_of
 ):
-    """Grow trees, fewer if a callback stops the fit.
+    """Grow trees. If a callback stops the fit, return the trees grown so far.
 
     `count_repeats` is whether the bound counts a row as often as it was drawn, and
     `by_sample` whether class weights are computed from the sample of each tree.
@@ -209,9 +211,10 @@ def out_of_bag_proba(forest, model, X, finite):
 
 
 def out_of_bag_importances(forest, model, sample, sizes, finite):
-    """Unbiased importances of the features: the mean over the trees; NaN without rows.
+    """Unbiased importances of the features: the mean over the trees.
 
-    `sample` has a row for each group of equal rows, `sizes` their numbers.
+    They are NaN if no tree has out-of-bag rows. `sample` has one row per group of equal
+    rows, and `sizes` the number of rows in each group.
     """
     X = sample.X if isinstance(sample.X, np.ndarray) else sample.X.tocsr()
     sampler, trees = model.sampler, [member.tree for member in model.trees]
@@ -349,8 +352,8 @@ def _rate(forest):
 
 def _make_sampler(forest, table, seed):
     # Returns the sampler, or None without bootstrap; the order of the rows by their
-    # content, which groups equal rows; the rows to draw from, in that order, with the
-    # weights that trees use; and the weight of a sample.
+    # content, which groups equal rows, or None; the rows to draw from, in that order,
+    # with the weights that trees use; and the weight of a sample.
     weight, order, total = table.weight, None, table.total
     if forest.bootstrap or weight is None or (weight == np.rint(weight)).all():
         order = table.content_order()
@@ -375,7 +378,7 @@ def _drawn_rows(table, order):
 
 
 def _model_of_tree(parameters, table, sampler, new, tree, rate):
-    # The model has no rows; the root stores their number.
+    # The model does not store the rows of the sample; the root has their number.
     template = ConfidenceTreeClassifier(**parameters | {"random_state": new.seed})
     grower = None
     if needs_leaf_rows(template):
@@ -391,7 +394,7 @@ def _model_of_tree(parameters, table, sampler, new, tree, rate):
         tree,
         tree._rows_of_root(),
         grower=grower,
-        # naive Bayes is used only after it was evaluated on further rows
+        # leaves use naive Bayes only after its evaluation on rows of partial_fit
         waits=template.leaf_prediction == "auto",
     )
 
@@ -425,7 +428,7 @@ def _out_of_bag(forest, model, table, order, sample):
 
 
 def make_stream_forest(forest, call):
-    """Create a forest model that learns row by row: an empty one, or from a fitted one.
+    """Make a forest model that learns row by row, empty or from a fitted model.
 
     `call` has the validated arguments of `partial_fit`.
     """
@@ -439,7 +442,7 @@ def make_stream_forest(forest, call):
         split_rules, n_rows = [None], before.n_rows_seen
     if forest.max_bytes is not None:
         share = {"max_bytes": forest.max_bytes // len(trees)}
-        parameters = [tree_parameters | share for tree_parameters in parameters]
+        parameters = [of_bound | share for of_bound in parameters]
     rate = _rate(forest)
     grown = []
     for index, tree in enumerate(trees):

@@ -1,8 +1,15 @@
 """Growth of a tree from encoded rows, in memory or stored in parts.
 
-A bound is the split rule of a tree. The pool is the weight of unlabeled rows, which
-some bounds use. Look-ahead (_lookahead.pyx) chooses a split by the trees that can be
-grown below it. Terms of parts of tables are defined in _parts.pyx.
+A bound is the split rule of a tree. The pool is the weight of unlabeled rows, or the
+volume of a node's box (its limits in feature space) if `by_volume`; some bounds use it.
+Look-ahead (_lookahead.pyx) chooses a split by the trees that can be grown below it, its
+trials; LeafCost is the cost of a leaf by which they are compared. If repeated rows do
+not count as evidence, `distinct` has the weight of each row for the bound.
+
+Rows are in node order if each node is a range of the arrays. Parts of a table are in
+files or on other machines; the rows of a small node are gathered from them, and the
+node, an OpenNode, is passed to `GrowBelow` (_parts.pyx). Kernels are the compiled
+criterion and bound.
 """
 
 import math
@@ -57,13 +64,17 @@ class GrowBelow:
 
     def __init__(self, growth, root_stats, uses_lookup):
         self.growth, self.root_stats, self.uses_lookup = growth, root_stats, uses_lookup
-        self._kernels = []  # compiled criteria and bounds that no thread uses
+        self._kernels = []  # those that no thread uses at present
 
     def __reduce__(self):
         return GrowBelow, (self.growth, self.root_stats, self.uses_lookup)
 
     def __call__(self, node, columns, y, counts, distinct):
-        """Grow below an `OpenNode` from coded columns, classes, counts and weights."""
+        """Grow the tree below an `OpenNode`.
+
+        The arguments are coded columns, class indices, how often each row occurs, and
+        the `distinct` weights.
+        """
         try:
             kernels = self._kernels.pop()
         except IndexError:
@@ -118,8 +129,9 @@ class Lookahead(NamedTuple):
 # splits of other features). In larger tables, only those of nodes with at least this
 # share of the weight are compared, to save time.
 MAX_COMPARED_WEIGHT, MIN_COMPARED_SHARE = 10_000.0, 0.25
-# Smallest number of values (rows times features) of a node whose columns threads share
-# (about 1 ms of work), and of a node below which a single thread grows the tree.
+# Smallest number of values (rows times features) of a node whose columns are shared
+# among threads (about 1 ms of work), and of a node whose subtree is the task of a
+# single thread.
 MIN_SHARED_VALUES, MIN_TASK_VALUES = 65_536, 4_096
 MIN_PRUNED_ROWS = 20_000  # in larger tables, large nodes sort few of their rows
 MAX_RESERVED_WEIGHT = 2**62  # passed to `reserve`; tables have much less
@@ -141,9 +153,10 @@ def grow(
     Any number of threads may grow trees from the same data at once.
 
     The sample of the data has the number of occurrences of each row. Rows are never
-    copied. The tree and its evidence are those of a table with repeated rows, but
-    `n_node_samples` counts each row once. If rows are repeated more than four times on
-    average, sums of evidence may differ in their last bits. A `lookahead` requires the
+    copied. The tree and its evidence are those of a table in which each row is repeated
+    as often as it occurs in the sample, but `n_node_samples` counts each row once. If
+    rows are repeated more than four times on average, sums of evidence may differ in
+    their last bits. A `lookahead` requires the
     conditions of `resolve_lookahead`, and a sample without `distinct` weights. Features
     in the mask `left_out` are not searched. `consumes` saves a copy of the table's
     arrays; the data cannot be used again. The threads of a `thread_team` share the
@@ -306,7 +319,7 @@ class _Growth(NamedTuple):
         )
 
     def of_another_worker(self):
-        """Return the same for a worker that does not report progress."""
+        """Return these arguments for another worker, which does not report progress."""
         if self.lookahead is None:
             return self
         cost = self.lookahead.make_leaf_cost()
@@ -340,7 +353,7 @@ def _shared_builder(growth, source, workers, root):
 def uses_lookup(data, settings):
     """Whether nodes look up the codes of features, instead of dividing all columns.
 
-    The costs per row of a node have been measured. Dividing a sorted feature takes 3
+    The factors are measured costs per row of a node. Dividing a sorted feature takes 3
     times as long as dividing a coded one. Looking up and sorting takes 6 times as long
     as dividing, looking up and counting 1.5 times. Large nodes of two classes sort few
     of their rows, which saves a third.
@@ -357,5 +370,5 @@ def uses_lookup(data, settings):
 
 
 def _weight(limit, total):
-    # A negative limit is minus a fraction of the total.
+    # A negative limit is a fraction of the total, with the sign reversed.
     return limit if limit >= 0.0 else float(math.ceil(-limit * total))

@@ -1,7 +1,9 @@
 """Trees as text: `export_text`, `summary` and `explain_text`.
 
-Terms, such as near ties and look-ahead, are defined by `node_table` (_records.py). A
-bound is the split rule of a tree.
+A bound is the split rule of a tree. A near tie is a split on another feature whose gain
+is not significantly different. Look-ahead chooses a split by the trees that can be
+grown below it. The real rows of a distilled tree are the training rows that the user
+passed, as opposed to synthetic rows.
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ def export_text(
     Parameters
     ----------
     estimator : ConfidenceTreeClassifier or PartiallyLinearTreeClassifier
-        Fitted tree. Of a partially linear tree, the linear score is printed above the
+        Fitted tree. For a partially linear tree, the linear score is printed above the
         tree, and leaves show their constants.
     feature_names : sequence of str or None, default=None
         One name per feature. If None, the names seen by ``fit`` are used, or ``x0``,
@@ -121,8 +123,9 @@ def export_text(
     fold_weak : bool, default=True
         If True, a subtree without any strong or overwhelming split is shown as one
         line, with the class, the probability and the rows of its top node. The tree
-        still predicts with these splits. A tree without any strong split is printed
-        completely.
+        still predicts with these splits. Splits that `audit` confirmed count as strong.
+        A tree without any strong split, a distilled tree and a partially linear tree
+        are printed completely.
     verbose : bool, default=False
         If True, print below each split why look-ahead chose it, how many further rows
         would make a weak split strong, the statistics of the bound, and the competing
@@ -147,23 +150,24 @@ def export_text(
     as good as this one, or better, if no feature were related to the class. It is
     ``A * N * p``: p is the p-value of the likelihood-ratio test of children and
     classes, N the number of candidate splits of the chosen feature, and A the number of
-    features that have any. Every bound has the same number for the same split of the
-    same rows. It is a Bonferroni-adjusted p-value without the cap at 1, so it is not a
-    probability and may be larger than 1: BLAST's E-value [1]_ and the number of false
+    features that have any. For the same split of the same rows, it is the same under
+    every bound. It is a Bonferroni-adjusted p-value without the cap at 1, so it is not
+    a probability and may be larger than 1: BLAST's E-value [1]_ and the number of false
     alarms of a-contrario detection [2]_ are built in the same way. In a tree that grows
-    row by row it is multiplied by ``j (j + 1) / 2`` at the j-th attempt to split the
-    leaf, and it is the number of that moment.
+    row by row, it is multiplied by ``j (j + 1) / 2`` at the j-th attempt to split the
+    leaf. It is computed when the leaf is split and does not change afterwards.
 
     The level is "overwhelming" if the number is below 1e-6, "strong" below 0.01, "weak"
     below 1, and otherwise "none". Splits of the last two levels may be due to chance.
-    The default pruning, by pessimistic error estimates, keeps those that do not
-    increase the estimate, because a missed split usually costs more accuracy than a
+    The default pruning, by pessimistic error estimates, keeps such a split if it does
+    not increase the estimate, because a missed split usually costs more accuracy than a
     false one.
 
-    With ``drift="local"`` a further column reports which splits the rows since the
-    split have confirmed. A tree that :func:`distill` trained on predictions has one
-    column, "real rows", instead of the evidence: whether the real rows prefer the split
-    to those of other features.
+    With ``drift="local"``, a further column marks the splits that later rows have
+    confirmed. A tree that :func:`distill` trained on predictions has no evidence.
+    Instead, its column "real rows" reports whether the rows that were passed to
+    ``distill``, as opposed to the synthetic ones, prefer the split to those on other
+    features.
 
     References
     ----------
@@ -301,7 +305,8 @@ def is_distilled(splits):
 def _cells(row, marks, width=None):
     # Returns the cells of a split: level and number, or for a distilled tree the
     # preference of real rows; then the verdict of an audit, or of the rows since the
-    # split. A `width` for the last column omits the reason of the audit.
+    # split. With a `width`, the preference is shortened to it, and the reason for the
+    # audit's verdict is omitted.
     if row.evidence.level == DISTILLED:
         cells = (row.tie if width is None else shortened(row.tie, width),)
     else:
@@ -369,7 +374,7 @@ def footer(evidence, shown, width, *, is_folded=False):
     tied = [row for row in shown if row.near_ties]
     if tied and evidence.level != DISTILLED:
         text.append("near ties, which separate the classes about as well:")
-        # a longer list is shortened, so that it does not dominate the output
+        # a long list is shortened, so that it does not dominate the output
         n_named = len(tied) if len(tied) <= MAX_NEAR_TIES else MAX_NEAR_TIES - 2
         for row in tied[:n_named]:
             test = fit_condition(row.name, row.test, width // 2)
@@ -382,7 +387,7 @@ def footer(evidence, shown, width, *, is_folded=False):
 
 
 def _fit_names(names, width):
-    # Returns as many names as fit, and the number of the others.
+    # Returns as many names as fit, followed by the number of omitted names.
     for n in range(len(names), 0, -1):
         n_more = len(names) - n
         text = ", ".join(names[:n]) + (f" and {n_more} more" if n_more else "")
@@ -402,13 +407,13 @@ def describe_class(row, width=WIDTH, more=""):
     return shortened(str(row.label), width - len(rest), min_width=6) + rest
 
 
-# A category of a set in a text; quotation marks may enclose commas.
+# A category in the text of a set; a category in quotation marks may contain commas.
 LABEL = re.compile(r'"[\s\S]*?"(?=, |$)|[^,\s][^,]*')
 LEFT_OUT = re.compile(r"and (\d+) more|(?:and )?others")
 
 
 def indent(depth, max_bars):
-    """Return the bars of a line; the last is the depth if that exceeds `max_bars`."""
+    """Return the bars of a line; beyond `max_bars`, the last bar shows the depth."""
     if depth <= max_bars:
         return BAR * depth
     return BAR * (max_bars - 1) + f"|{depth}|".ljust(len(BAR))
@@ -630,7 +635,8 @@ def summarize(estimator):
 
 
 def _notes(estimator):
-    # Lines about which of two trees is used at the start of a stream.
+    # Lines that report whether the incremental or the refitted tree predicts, if the
+    # model is at the start of a stream and has both.
     notes = getattr(estimator._model, "notes", ())
     return [line for note in notes for line in wrap(note, WIDTH)]
 

@@ -1,4 +1,8 @@
-"""Construction of growers (incrementally trained trees) from their recipes."""
+"""Construction of growers (incrementally trained trees) from their recipes.
+
+A recipe (_state.py) has the arguments from which a grower is made. The memory of a leaf
+has the rows, or statistics of the rows, from which candidate splits are evaluated.
+"""
 
 from ...drift._base import LocalRepair
 from ...tables._sparse import blocks
@@ -15,7 +19,10 @@ def grower_class(drift):
 
 
 def make_grower(tree, recipe):
-    """Make a grower with empty leaf memories; ValueError if tree and recipe differ."""
+    """Make a grower with empty leaf memories.
+
+    Raises ValueError if the recipe does not fit the tree.
+    """
     grower = grower_class(recipe.settings.drift)(tree, recipe)
     grower.init_leaves()
     return grower
@@ -30,11 +37,15 @@ def start_grower(n_features, n_classes, recipe):
 
 
 def make_grower_with_rows(tree, recipe, X, y, weight, n_codes):
-    """Make the grower of a fitted tree whose leaves store its rows."""
+    """Make the grower of a fitted tree whose leaves store statistics of its rows.
+
+    `n_codes` is the largest number of categories of a feature.
+    """
     grower = grower_class(recipe.settings.drift)(tree, recipe)
     grower.reserve_codes(n_codes)
     grower.init_leaves()
     for rows, block in blocks(X):
         grower.add_fitted_rows(block, y[rows], None if weight is None else weight[rows])
+    # `fit` has used these rows: they count for predictions, not for further splits
     grower.retire_evidence()
     return grower
