@@ -55,8 +55,11 @@ def _refuse_other_kinds(path, start):
             "it comes from before you load it in Python"
         )
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = archive.namelist()
+        except zipfile.BadZipFile:
+            return  # the loader of models reports it
         if "schema.json" in names:
             raise UserError(
                 f"{path} seems to be a file of skops; list its types in Python by "

@@ -94,7 +94,7 @@ def read_pool(options):
     columns = {name: texts for name, texts in columns.items() if name not in written}
     label_texts = columns.pop(target, None)
     indices_of(options.suggest, list(columns), "--suggest")
-    suggested = {name: columns.pop(name) for name in options.suggest}
+    suggested = {name: columns.pop(name) for name in dict.fromkeys(options.suggest)}
     if not columns:
         raise UserError(f"{options.data} has no column besides the target {target!r}")
     for option in ("text", "ignore", "nominal", "numeric"):

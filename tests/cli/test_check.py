@@ -205,6 +205,7 @@ def test_files_that_cannot_be_read(path, capsys, tmp_path):
         (bytes(changed), "corrupt"),
         (pickle.dumps(tree), "seems to be a pickle, which can contain any program"),
         (b'{"journal": "of a ship"}\n', "is not a journal of labels"),
+        (whole.replace(b"PK\1\2", b"PK\0\0"), "or it is corrupt"),
     ]:
         path.write_bytes(data)
         code, facts, err = checked(capsys, path)

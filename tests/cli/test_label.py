@@ -471,7 +471,8 @@ def test_labels_of_a_model_are_suggested(numbers, monkeypatch, capsys):
     table = [f"{lines[0]},llm"]
     table += [f"{line},{guess}" for line, guess in zip(lines[1:], guesses, strict=True)]
     numbers.write_text("\n".join(table))
-    argv = [numbers, "--target", "class", "--suggest", "llm", "--random-share", ".8"]
+    argv = [numbers, "--target", "class", "--suggest", "llm,llm"]
+    argv += ["--random-share", ".8"]
     assert label(monkeypatch, "=1" * 12, *argv, "--budget", "15") == 0
     told = capsys.readouterr().out
     assert "15 suggestions of 'llm' are not one of the labels" in told

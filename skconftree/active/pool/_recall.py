@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logit, logsumexp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold
 
 from ..._compat import Interval
 from .._labels import take
@@ -171,7 +171,8 @@ class RecallReport:
         Number of labeled rows, and of rows that can still be queried. Skipped rows do
         not belong to the pool.
     n_random : int
-        Number of labeled rows that were drawn at random from the unlabeled rows.
+        Number of labeled rows that were drawn at random from the unlabeled rows, by
+        `random_share` or a stopping rule. Those of ``strategy="random"`` do not count.
     estimate : float or None
         Estimated recall: calibrated probabilities of the unlabeled rows are summed. It
         has no guarantee. None without a model, or with fewer than two rows of a class.
@@ -212,8 +213,9 @@ random, if no further 'spam' is among them.
                 f"No row with label {self.positive!r} found among {self.n_labeled:,} "
                 "labeled rows: its recall is unknown."
             )
+        rows = "1 row" if self.n_found == 1 else f"{self.n_found:,} rows"
         lines = [
-            f"{self.n_found:,} rows with label {self.positive!r} found, among "
+            f"{rows} with label {self.positive!r} found, among "
             f"{self.n_labeled:,} labeled rows."
         ]
         if self.estimate is not None:
@@ -247,10 +249,10 @@ def is_positive(labels, positive):
 def limit_of(context, positive, confidence):
     """Limit after the labels of a context, and the number of random rows."""
     n_rows = context.n_labeled + context.n_candidates
-    key = "recall", str(positive), confidence, n_rows
-    # labels and the state after the first batches are cached
-    kept = context.memory.get(key)
-    if kept is None:
+    key = "recall", type(positive), str(positive), confidence
+    # the state after the first batches is cached, until a row is skipped
+    n_cached, *kept = context.memory.get(key, (None,))
+    if n_cached != n_rows:
         is_answered = np.zeros(len(context.codes), dtype=bool)
         for batch in context.answers:
             is_answered[batch.rows[batch.known]] = True
@@ -277,7 +279,7 @@ def limit_of(context, positive, confidence):
             n_labeled += 1
     limit.draw(n_rows - n_labeled + n_negative, n_negative)
     limit.restrict(n_rows - n_labeled)
-    context.memory[key] = limit, len(context.answers), n_labeled, n_random
+    context.memory[key] = n_rows, limit, len(context.answers), n_labeled, n_random
     return limit, n_random
 
 
@@ -287,8 +289,8 @@ def estimate_recall(context, positive, n_found):
     if n_found == 0 or model is None:
         return None
     rows = np.sort(context.labeled)
-    codes = context.codes[rows]
-    y = is_positive(context.classes[codes], positive)
+    labels = context.classes[context.codes[rows]]
+    y = is_positive(labels, positive)
     n_folds = min(MAX_FOLDS, int(y.sum()), int((~y).sum()))
     if n_folds < 2:
         return None
@@ -299,8 +301,12 @@ def estimate_recall(context, positive, n_found):
         return None
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
     X = take(context.X, rows)
-    proba = cross_val_predict(clone(model), X, y, cv=folds, method="predict_proba")
-    score = proba[:, 1]
+    score = np.empty(len(y))
+    for train, test in folds.split(y, y):
+        # all classes, to which parameters such as class_weight can refer
+        other = clone(model).fit(take(X, train), labels[train])
+        (of_class,) = np.flatnonzero(is_positive(np.asarray(other.classes_), positive))
+        score[test] = other.predict_proba(take(X, test))[:, of_class]
     calibration = LogisticRegression(C=np.inf).fit(_logit(score), y)
     unlabeled = context.proba[:, column[0]]
     expected = calibration.predict_proba(_logit(unlabeled))[:, 1].sum()
@@ -358,7 +364,8 @@ class RecallAbove(StoppingRule):
         together. Larger values require more labels.
     certify : bool or callable, default=False
         Whether to certify the recall after discovery. A function receives the
-        :class:`~skconftree.active.pool.RecallReport`, and returns whether to do so.
+        :class:`~skconftree.active.pool.RecallReport`, and returns whether to do so. It
+        is called again after `undo` or a changed label, and when a journal is opened.
     patience : int, default=20
         Number of labels without a positive after which discovery may have ended. Larger
         values find more positives by the query strategy.
@@ -373,7 +380,8 @@ class RecallAbove(StoppingRule):
     from U unlabeled rows is positive with probability (K - F) / U. A number K is
     rejected if the likelihood ratio of a mixture to it reaches 1 / (1 - confidence);
     by Ville's inequality [1]_, the true K is rejected with probability of at most
-    1 - confidence. Skipped rows are not counted as rows of the pool.
+    1 - confidence. Skipped rows are not counted as rows of the pool. If rows were
+    appended to the pool of a journal, the limit assumes that they are like the others.
 
     References
     ----------
@@ -454,21 +462,40 @@ class RecallAbove(StoppingRule):
         # Whether discovery has ended; then it remains so, also if a random row is
         # positive.
         answers = context.answers
-        last = [batch.n_wrong is not None for batch in answers[-MIN_RANDOM:]]
-        if context.memory.get((self, "ended"), False) or (
-            len(last) == MIN_RANDOM and all(last)
-        ):
+        if context.memory.get((self, "ended"), False):
             return True
         n_found = limit_of(context, self.positive, self.confidence)[0].n_found
-        n_since = _n_since_positive(answers, self.positive)
-        if n_found == 0 or n_since < self.patience:
+        if n_found == 0:
             return False
-        has_ended = n_since >= PATIENCES_WITHOUT_ESTIMATE * self.patience
+        n_since = _n_since_positive(answers, self.positive)
+        has_ended = self.certify is not False and self._was_certifying(answers, n_found)
+        if n_since < self.patience and not has_ended:
+            return False
+        has_ended |= n_since >= PATIENCES_WITHOUT_ESTIMATE * self.patience
         if not has_ended:
             estimate = estimate_recall(context, self.positive, n_found)
             has_ended = estimate is not None and estimate >= self.recall
         context.memory[self, "ended"] = has_ended
         return has_ended
+
+    def _was_certifying(self, answers, n_found):
+        # Whether the last queries are random, the first of them after discovery may
+        # have ended: so it was found before the journal was read again.
+        if len(answers) < MIN_RANDOM or any(
+            batch.n_wrong is None for batch in answers[-MIN_RANDOM:]
+        ):
+            return False
+        masks = [is_positive(batch.labels, self.positive) for batch in answers]
+        n_found -= sum(int(mask.sum()) for mask in masks)  # initial labels
+        n_since, may_have_ended = 0, False
+        for batch, mask in zip(answers[:-MIN_RANDOM], masks, strict=False):
+            n_since += len(mask)
+            if mask.any():
+                n_found += int(mask.sum())
+                n_since = int(mask[::-1].argmax())
+            may_have_ended &= batch.n_wrong is not None
+            may_have_ended |= n_found > 0 and n_since >= self.patience
+        return may_have_ended
 
 
 def _n_since_positive(answers, positive):

@@ -275,19 +275,22 @@ class LabelingSession:
             The resumed session.
         """
         head = read_head(path)
+        what = "learner"
+        remedy = "Pass learner=..., with its original parameters."
         try:
             with written_by(
                 head["version"], os.fspath(path)
             ):  # names the version in errors
                 if learner is None:
                     learner = from_json(head["learner"])
+                what = "stopping rule"
+                remedy = "Use LabelingSession(learner, path, X, stop=...) to continue."
                 stop = from_json(head["stop"])
             resolve_by = head["resolve_by"]
             budget = head["budget"] if budget is None else budget
         except CannotBeRestored as error:
             raise ValueError(
-                f"The learner of {os.fspath(path)} cannot be restored: {error} Pass "
-                "learner=..., with its original parameters."
+                f"The {what} of {os.fspath(path)} cannot be restored: {error} {remedy}"
             ) from None
         except (KeyError, TypeError) as error:
             raise JournalError(f"{path} is corrupt in line 1: {error!r}") from None

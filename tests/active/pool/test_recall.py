@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
 from scipy.stats import hypergeom
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.active import (
     ActiveLearner,
     ArrayOracle,
+    MostLikelySampling,
     RecallAbove,
     RiskBelow,
     StableModel,
@@ -212,6 +214,40 @@ def test_the_estimate_is_close_to_the_recall():
         errors.append(report.estimate - report.n_found / y.sum())
     assert np.abs(errors).max() < 0.3
     assert abs(errors[-1]) < 0.1
+
+
+def test_parameters_of_the_classifier_can_refer_to_labels():
+    weights = {"rare": 5.0, "other": 1.0}
+    model = LogisticRegression(class_weight=weights)
+    rows = np.r_[np.flatnonzero(Y == "rare")[:20], np.flatnonzero(Y == "other")[:60]]
+    y = np.full(len(Y), None)
+    y[rows] = Y[rows]
+    report = ActiveLearner(model, random_state=0).fit(X, y).recall_report("rare")
+    assert 0.25 < report.estimate < 0.75  # 20 of 46
+
+
+@pytest.mark.parametrize("certify", [False, True])
+def test_random_rows_from_the_start_do_not_end_the_discovery(certify):
+    strategy = MostLikelySampling("rare")
+    learner = ActiveLearner(GaussianNB(), random_state=0, strategy=strategy).fit(X)
+    rule = RecallAbove("rare", recall=0.8, certify=certify, patience=50)
+    learner = learner.run(ArrayOracle(Y), budget=40, stop=rule, random_share=1.0)
+    n_random = learner.recall_report("rare").n_random
+    assert n_random >= 10
+    assert learner.n_labeled_ == 40
+    # rows are certified at random, those of the discovery by the strategy
+    before = learner.n_labeled_ - n_random
+    learner = learner.run(ArrayOracle(Y), budget=50, stop=rule)
+    assert learner.n_labeled_ - learner.recall_report("rare").n_random == before + 10
+
+
+def test_skipped_rows_do_not_fill_the_memory():
+    one = learner().fit(X, np.where(np.arange(len(X)) < 300, Y, None))
+    for row in range(300, 310):
+        one.teach([row], [None])
+        report = one.recall_report("rare")
+    assert report.n_unlabeled == 690
+    assert sum("recall" in key for key in one._memory) == 1
 
 
 def test_a_pickled_session_continues_to_certify():

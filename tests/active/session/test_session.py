@@ -25,6 +25,7 @@ from skconftree.active import (
     ActiveLearner,
     ArrayOracle,
     LabelingSession,
+    RecallAbove,
     RiskBelow,
     StableModel,
 )
@@ -786,6 +787,17 @@ def test_a_learner_with_functions_must_be_passed(path):
     learner = ActiveLearner(GaussianNB(), random_state=0, **given)
     with LabelingSession.resume(path, X, learner=learner) as one:
         assert one.question() == question
+
+
+def test_a_rule_with_a_function_must_be_passed(path):
+    rule = RecallAbove("a", certify=lambda report: False)
+    with session(path, stop=rule):
+        pass
+    message = r"The stopping rule of .* Use LabelingSession\(learner, path, X, stop="
+    with pytest.raises(ValueError, match=message):
+        LabelingSession.resume(path, X)
+    with session(path, stop=rule) as one:
+        assert one.question() is not None
 
 
 def test_a_journal_runs_no_code(path):
