@@ -1,4 +1,9 @@
-"""``skconftree label``: active learning with labels from a person."""
+"""``skconftree label``: active learning with labels from a person.
+
+The *pool* is the table whose rows are labeled. The labels are saved in a *journal*, a
+file of JSON lines (``--answers``). `stream.lookahead` infers the types of the columns
+from the first rows of the table.
+"""
 
 import contextlib
 import csv
@@ -445,6 +450,7 @@ def _save_model(session, pool, options):
         "--decimal": options.decimal,
         "delimiter": pool.dialect.delimiter,
         "features": pool.features,
+        # how the values of each column are parsed
         "readings": [parser and parser.name for parser in pool.parsers],
     }
     if pool.texts is None:

@@ -1,12 +1,16 @@
 """Active learning: select the rows whose labels are most informative.
 
-`ActiveLearner` queries labels of a pool. `simulate` compares query strategies on
-labeled data. `StreamActiveLearner` decides row by row whether to query a label, within
-a budget. Query strategies are passed by name or as objects.
+`ActiveLearner` queries labels of a pool, a table of unlabeled and labeled rows.
+`simulate` compares query strategies on labeled data. `StreamActiveLearner` decides row
+by row whether to query a label, within a budget. Query strategies are passed by name or
+as objects.
 
 The subpackages `pool` and `stream` have the base classes of custom strategies and
 stopping rules, the context objects that these receive, result types, and strategies
 without parameters, which are usually passed by name.
+
+EC2 is equivalence class edge cutting, GBS generalized binary search, LTS learning to
+sample, and ConfTree the query strategy of confidence decision trees.
 """
 
 from ._strategy import (

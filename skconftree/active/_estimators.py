@@ -1,7 +1,8 @@
 """Capabilities of classifiers that query strategies and stopping rules require.
 
 The attribute `needs` of a strategy or rule has the names of the capabilities: methods,
-or the keys of `NEED_DESCRIPTIONS`.
+or the keys of `NEED_DESCRIPTIONS`. *Hypotheses* are the members of an ensemble, or the
+hyperplanes of a Bayesian linear classifier.
 """
 
 from sklearn.pipeline import Pipeline
@@ -72,7 +73,7 @@ def _is_committee(final):
 
 
 def with_lasting_nodes(model):
-    """Switch off refits of trees (`refit_rows`), so that leaves keep their ids."""
+    """Switch off refits to the first rows (`refit_rows`): leaves keep their ids."""
     names = [n for n in model.get_params() if n.split("__")[-1] == "refit_rows"]
     return model.set_params(**dict.fromkeys(names, 0)) if names else model
 

@@ -5,7 +5,8 @@ settings. Each further line is a label, a skipped row, the withdrawal of a label
 change: more classes (`classes`), more rows (`pool`), or other shares (`settings`). The
 label that one annotator gave to a row is called an opinion; a second opinion is the
 label of a row that has one already. An audit draws rows at random to estimate the error
-rate of the classifier.
+rate of the classifier. The *pool* is the table of unlabeled and labeled rows; its
+*fingerprint* is a hash of its rows.
 """
 
 import contextlib

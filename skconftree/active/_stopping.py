@@ -1,4 +1,8 @@
-"""Base class of stopping rules."""
+"""Base class of stopping rules.
+
+Labels are queried for rows of the *pool*, the table of unlabeled and labeled rows.
+`VersionedState` stores the version of the package in pickles.
+"""
 
 from __future__ import annotations
 

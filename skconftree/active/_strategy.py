@@ -1,4 +1,8 @@
-"""Base classes of query strategies, uncertainty sampling and random sampling."""
+"""Base classes of query strategies, uncertainty sampling and random sampling.
+
+The *pool* is the table of unlabeled and labeled rows. `VersionedState` stores the
+version of the package in pickles.
+"""
 
 from __future__ import annotations
 

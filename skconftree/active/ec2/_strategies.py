@@ -1,8 +1,9 @@
 """Query strategies that test hypotheses: EC2 and generalized binary search.
 
 Hypotheses are the members of an ensemble that predict labels. Each has a weight and
-belongs to a group. A hypothesis is *alive* if it predicted all labels so far. *Stale*
-scores are those of an earlier query.
+belongs to a group; an *edge* joins two hypotheses of different groups. A hypothesis is
+*alive* if it predicted all labels so far. *Stale* scores are those of an earlier query.
+The *pool* is the table of unlabeled and labeled rows.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ def fit_sampler(sampler, X, codes, proba, seed):
 
 
 def predict_errors(sampler, X, rows):
-    """Predict the errors of rows of a pool, clipped to [0, 1]."""
+    """Predict the errors of `rows` of X, clipped to [0, 1]."""
     out = np.zeros(len(rows))
     if sampler is None:
         return out

@@ -1,7 +1,8 @@
 """`LearningToSampleClassifier`: gradient boosting that selects its training labels.
 
 Updates are atomic, see `Transactional`: `fit` changes a shadow copy, whose attributes
-replace those of the classifier at the end.
+replace those of the classifier at the end. The *oracle* is the function that returns
+labels of queried rows.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ class LearningToSampleClassifier(
 ):
     r"""Gradient boosting classifier that selects the labels to learn (active learning).
 
-    It is designed for large pools of which few rows can be labeled, with possibly rare
-    classes, such as record linkage, fraud or defects. In each round, trees are fitted
-    to the labels so far, a *sampling model* is fitted to the errors of the trees, and
-    the next labels are queried where the expected error is large, from many *groups*
-    of rows.
+    It is designed for large pools (tables of unlabeled rows) of which few rows can be
+    labeled, with possibly rare classes, such as record linkage, fraud or defects. In
+    each round, trees are fitted to the labels so far, a *sampling model* is fitted to
+    the errors of the trees, and the next labels are queried where the expected error is
+    large, from many *groups* of rows.
 
     Parameters
     ----------

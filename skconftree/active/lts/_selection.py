@@ -1,7 +1,8 @@
 """Selection of rows by Learning To Sample (LTS): groups, scores and diversity.
 
 The sampling model is a regression of the errors of the classifier. Random draws for
-selected rows have the key FOR_ROWS.
+selected rows have the key FOR_ROWS. The *pool* is the table of unlabeled and labeled
+rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Pools: base classes of strategies and stopping rules, their context, result types.
 
-Strategies without parameters are here, too; they are usually passed by name.
+Strategies without parameters are here, too; they are usually passed by name. A pool is
+a table of unlabeled and labeled rows; the *context* is the state of the learner that a
+strategy or rule receives.
 """
 
 from .._stopping import StoppingRule

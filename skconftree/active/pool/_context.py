@@ -1,4 +1,7 @@
-"""Context of a query: the pool, the classifier and the labels so far."""
+"""Context of a query: the pool, the classifier and the labels so far.
+
+The *pool* is the table of unlabeled and labeled rows.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Rows that a query strategy selects are harder than others, so their error rate is not
 that of the pool. A row that was drawn at random represents all rows that were unlabeled
 at that time, and a row that was labeled before the draw represents itself.
+
+The *pool* is the table of unlabeled and labeled rows.
 """
 
 from __future__ import annotations

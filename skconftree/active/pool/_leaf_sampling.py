@@ -1,7 +1,8 @@
 """Query strategies for a single tree: they select a leaf, then a row in it.
 
 All rows of a leaf have the same score, so that these strategies score leaves and draw
-rows within them. The *worth* of a leaf is its score.
+rows within them. The *worth* of a leaf is its score. The *pool* is the table of
+unlabeled and labeled rows.
 """
 
 from __future__ import annotations

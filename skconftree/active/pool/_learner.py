@@ -2,7 +2,8 @@
 
 Updates are atomic, see `Transactional`: methods decorated by `reads_consistent` first
 complete or revert an interrupted update. An *audit* draws rows at random to estimate
-the error rate.
+the error rate. A *journal* is a file of JSON lines to which each label is written. To
+*replay* labels is to compute the state of the learner from them again.
 """
 
 from __future__ import annotations
@@ -228,8 +229,8 @@ class ReportingMixin:
         that was labeled before represents only itself. The resulting weights make the
         estimate unbiased if the losses do not depend on which rows were drawn, as in
         active testing [1]_. The limits are those of Clopper and Pearson with the
-        effective number of random rows [2]_. They are valid for a single look. To stop
-        as soon as a limit is reached, use :class:`RiskBelow`.
+        effective number of random rows [2]_. They are valid if they are evaluated once.
+        To stop as soon as a limit is reached, use :class:`RiskBelow`.
 
         References
         ----------
@@ -287,7 +288,9 @@ class ReportingMixin:
         Returns
         -------
         ConfidenceTreeClassifier
-            Fitted tree with the attribute `fidelity_`; its splits have no evidence.
+            Fitted tree; `fidelity_` is the share of the rows for which it predicts the
+            same class as the forest. Its splits have no p-values, because they are
+            fitted to predictions.
 
         Raises
         ------

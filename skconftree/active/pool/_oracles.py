@@ -2,6 +2,8 @@
 
 An active learner calls them: ``learner.run(oracle, budget)`` queries labels until there
 are `budget` answers.
+
+The *pool* is the table of unlabeled and labeled rows.
 """
 
 from __future__ import annotations

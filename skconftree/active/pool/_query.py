@@ -1,10 +1,11 @@
-"""Queries of an active learner.
+"""Queries of an active learner, which select rows of the pool to be labeled.
 
-An *audit* is a query of random rows, whose labels are compared with predictions before
-they are learned. `_recover` completes or reverts an interrupted update. The attributes
-`_index`, `_kept`, `_forest` and `_memory` are caches, `_order` are the labeled rows,
-`_coder` encodes labels, and `_n_taught` counts rows. Errors for the arguments of
-methods decorated by `names_class` name the class of the learner.
+The *pool* is the table of unlabeled and labeled rows. An *audit* is a query of random
+rows, whose labels are compared with predictions before they are learned. `_recover`
+completes or reverts an interrupted update. The attributes `_index`, `_kept`, `_forest`
+and `_memory` are caches, `_order` are the labeled rows, `_coder` encodes labels, and
+`_n_taught` counts rows. Errors for the arguments of methods decorated by `names_class`
+name the class of the learner.
 """
 
 from __future__ import annotations
@@ -259,7 +260,7 @@ class QueryMixin:
             the limit.
         recalls : sequence of float, default=(0.8, 0.95)
             Values of recall, in (0, 1), for which the report has the number of random
-            rows that certify them.
+            rows after which the lower limit is as large.
 
         Returns
         -------
@@ -372,6 +373,8 @@ class QueryMixin:
             return end.answers, True
 
     def _run_saved(self, oracle, budget, rules, path, random_share):
+        # Each label is written to a file of JSON lines before it is learned; the
+        # ledger has the labels of the file.
         with RecordedLearner(
             self, path, rules, random_share=float(random_share)
         ) as record:

@@ -2,7 +2,11 @@
 
 Rows of the class of interest are *positive*. Recall is the share of the positive rows
 of the pool that are labeled. How many are missing can be inferred from rows that are
-drawn uniformly from the unlabeled rows, here *random rows*.
+drawn uniformly from the unlabeled rows, here *random rows*. *Discovery* is the first
+part of a run, in which the strategy selects rows. After it, recall can be *certified*:
+random rows are labeled until the lower limit of the recall is large enough. The *pool*
+is the table of unlabeled and labeled rows, and a *journal* a file of JSON lines with
+all labels.
 """
 
 from __future__ import annotations

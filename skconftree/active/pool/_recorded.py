@@ -3,6 +3,10 @@
 A *second opinion* is a further label of a row, by preference from another annotator. An
 *audit* is a query of random rows, whose predictions (`prediction`) are compared with
 their labels. A `Ledger` has the labels of a journal.
+
+A *journal* is a file of JSON lines, one per label. Its first line, the *head*, has the
+settings and the *fingerprint* of the pool, a hash of its rows. The *pool* is the table
+of unlabeled and labeled rows.
 """
 
 from datetime import UTC, datetime

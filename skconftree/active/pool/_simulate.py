@@ -1,4 +1,7 @@
-"""Simulation of active learning: learning curves of query strategies."""
+"""Simulation of active learning: learning curves of query strategies.
+
+The *pool* of a run is the training part of the rows, from which labels are queried.
+"""
 
 from __future__ import annotations
 

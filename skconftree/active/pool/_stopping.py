@@ -1,6 +1,7 @@
 """Stopping rules: when to stop querying labels.
 
-An *audit* is a query of random rows, to estimate the error rate.
+An *audit* is a query of random rows, to estimate the error rate. The *pool* is the
+table of unlabeled and labeled rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Density, diversity, core-set and committee strategies, and the default strategy."""
+"""Density, diversity, core-set and committee strategies, and the default strategy.
+
+The *pool* is the table of unlabeled and labeled rows; *candidates* are rows that can be
+queried.
+"""
 
 from __future__ import annotations
 

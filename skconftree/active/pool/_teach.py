@@ -1,7 +1,10 @@
 """Learn the labels of an active learner, and compute its state from them again.
 
 Updates are atomic, see `Transactional`. `_shadow_copy` creates a copy of the learner,
-`_take_over` replaces the attributes of the learner by those of the copy.
+`_take_over` replaces the attributes of the learner by those of the copy. The *pool* is
+the table of unlabeled and labeled rows, and its *embedding* the coordinates of the
+rows. A *bound* is the rule by which a tree decides whether to split; some bounds also
+use the unlabeled rows. To *replay* labels is to compute the state from them again.
 """
 
 import copy

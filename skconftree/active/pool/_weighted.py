@@ -20,7 +20,7 @@ class WeightedSampling(SamplingStrategy):
     """Weighted sum of the scores of several query strategies.
 
     The scores of each strategy are scaled to [0, 1] by their minimum and maximum over
-    the candidates; constant scores contribute 0.
+    the candidates (the rows that can be queried); constant scores contribute 0.
 
     In a batch, a row counts as labeled once it is selected. Scores that use
     `dist_to_labeled` of the :class:`~skconftree.active.pool.QueryContext`, such as

@@ -3,6 +3,7 @@
 `learner` is an `ActiveLearner` and `LearnerView` a read-only view of it, with the row
 indices `labeled` and, for each row, `codes`: the index of its class, or -1. An audit
 compares predictions for randomly drawn rows with their labels before these are learned.
+The *pool* is the table of unlabeled and labeled rows.
 """
 
 import unicodedata

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class LabelingSession:
-    """Labeling session: people label a pool, with each label saved immediately.
+    """Labeling session: people label rows, and each label is saved immediately.
 
     Labels are written to a journal, an append-only file. If the process is killed, at
     most the current label is lost. A session with the same learner, file and rows

@@ -266,8 +266,9 @@ class WebOracle:
     The page is served at 127.0.0.1 on a free port. Its address contains a secret token,
     and other web pages cannot send labels. The page shows the row, the labels to choose
     from, the progress of the session, and earlier labels, which can be changed. Keys
-    are the same as in the terminal. Each label is saved in the journal before the next
-    row is shown. The page can be reloaded, and closed and opened again.
+    are the same as in the terminal. Each label is saved in the file of the session (its
+    journal) before the next row is shown. The page can be reloaded, and closed and
+    opened again.
 
     Parameters
     ----------

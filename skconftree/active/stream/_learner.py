@@ -1,6 +1,7 @@
 """`StreamActiveLearner`: active learning from a stream.
 
-An `Account` is the label budget: it counts rows and queried labels.
+An `Account` is the label budget: it counts rows and queried labels. The *random branch*
+of a strategy is a random part of the rows, whose labels are queried at random.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ class StreamActiveLearner(
         Drift detector that monitors the errors on labels queried at random. The model
         is replaced when a drift is detected. It requires a strategy that queries labels
         at random: ``"random"``, ``"split"`` or ``"split_conf_tree"``. ``"ddm"`` is the
-        published detector; detectors of river are accepted, too.
+        published detector; detectors of the library river are accepted, too.
     classes : array-like, default=None
         All labels of the stream. None: labels are stored until there are two classes,
         and further classes raise an error.

@@ -1,6 +1,7 @@
 """Query strategies for streams.
 
-The *random branch* is a random part of the rows whose labels are queried at random.
+The *random branch* is a random part of the rows whose labels are queried at random. An
+*account* counts the rows and the queried labels of a branch.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # Keys of random draws, one for each purpose.
 FOR_QUERIES, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
-THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # within the range of the thesis
+THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # in the range of [2] below
 
 
 class StreamStrategy(VersionedState, BaseEstimator):
