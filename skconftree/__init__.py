@@ -1,4 +1,9 @@
-"""Decision trees that report the evidence for each split."""
+"""Decision trees that report the evidence for each split.
+
+The evidence for a split is the number of candidate splits that would look as good by
+chance. NCM trees split by the nearest class mean, OASIS is an online linear classifier
+for active learning, and `BinaryTests` converts columns to binary features.
+"""
 
 import importlib as _importlib
 from importlib.metadata import version as _version

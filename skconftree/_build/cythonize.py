@@ -1,11 +1,11 @@
-"""Make C of all our Cython files, for the build alone.
+"""Translate all Cython files of the package to C, as a step of the build.
 
 ``cythonize.py DEPFILE [options of cython ...] -- file.pyx ... file.c ...``
 
-A start of Cython takes three quarters of a second, and most of our files half of
-that: so one process starts it, and a worker for each core makes one file after the
-other. Only files are made whose C is older than what they were made of, or was made
-with other options, so that the C compiler finds the others as it left them.
+Starting Cython takes longer than translating most files. Therefore, this process starts
+it once, and one worker per core translates files. A file is translated only if its C
+file is older than one of its dependencies, or was created with other options; otherwise
+the C file does not change, and the C compiler skips it.
 """
 
 import multiprocessing
@@ -19,14 +19,16 @@ from Cython import __version__
 from Cython.Compiler import Main
 
 
-def noted(made):
-    """Where ``cython -M`` notes what a C file was made of."""
-    return Path(f"{made}.dep")
+def dependency_file(c_file):
+    """File in which ``cython -M`` lists the dependencies of a C file."""
+    return Path(f"{c_file}.dep")
 
 
-def dependencies(made):
-    """Their paths as make reads them: a blank inside one has a backslash before it."""
-    _, _, files = noted(made).read_text("utf-8").replace("\\\n", " ").partition(": ")
+def dependencies(c_file):
+    """Dependencies in the syntax of make: a blank in a path follows a backslash."""
+    _, _, files = (
+        dependency_file(c_file).read_text("utf-8").replace("\\\n", " ").partition(": ")
+    )
     return re.split(r"(?<!\\)\s+", files.strip())
 
 
@@ -34,24 +36,26 @@ def path_of(dependency):
     return Path(dependency.replace("\\ ", " "))
 
 
-def is_stale(made):
-    if not (noted(made).exists() and made.exists()):
+def is_stale(c_file):
+    if not (dependency_file(c_file).exists() and c_file.exists()):
         return True
-    age = made.stat().st_mtime_ns
-    paths = map(path_of, dependencies(made))
+    age = c_file.stat().st_mtime_ns
+    paths = map(path_of, dependencies(c_file))
     return not all(path.exists() and path.stat().st_mtime_ns <= age for path in paths)
 
 
 def make(task):
-    """Run the command ``cython``; whether it succeeds."""
-    options, source, made = task
-    noted(made).unlink(missing_ok=True)  # until it has, the file is stale
-    sys.argv = ["cython", "-M", *options, source, "-o", str(made)]
+    """Run the command ``cython``; return whether it succeeded."""
+    options, source, c_file = task
+    dependency_file(c_file).unlink(
+        missing_ok=True
+    )  # the file is stale until the command has succeeded
+    sys.argv = ["cython", "-M", *options, source, "-o", str(c_file)]
     try:
         Main.main(command_line=1)
     except SystemExit as done:
         if done.code:
-            noted(made).unlink(missing_ok=True)
+            dependency_file(c_file).unlink(missing_ok=True)
             return False
     return True
 
@@ -68,27 +72,27 @@ def main(depfile, *arguments):
     sources = files[: len(files) // 2]
     targets = [Path(file) for file in files[len(files) // 2 :]]
 
-    # What was made by another Cython, or with other options, is stale as a whole.
-    note = Path(f"{depfile}.options")
+    # All C files are stale after a change of the version of Cython or of the options.
+    options_file = Path(f"{depfile}.options")
     now = "\n".join([__version__, *options])
-    if not note.exists() or note.read_text("utf-8") != now:
-        for made in targets:
-            noted(made).unlink(missing_ok=True)
-        note.write_text(now, "utf-8")
+    if not options_file.exists() or options_file.read_text("utf-8") != now:
+        for c_file in targets:
+            dependency_file(c_file).unlink(missing_ok=True)
+        options_file.write_text(now, "utf-8")
     todo = [
-        (options, source, made)
-        for source, made in zip(sources, targets, strict=True)
-        if is_stale(made)
+        (options, source, c_file)
+        for source, c_file in zip(sources, targets, strict=True)
+        if is_stale(c_file)
     ]
 
-    # Where processes are forked, the workers need no start of their own.
+    # Forked workers do not have to start Python and Cython again.
     method = "fork" if sys.platform == "linux" else None
     context = multiprocessing.get_context(method)
     with ProcessPoolExecutor(max(1, min(cores(), len(todo))), context) as workers:
         if not all(list(workers.map(make, todo))):
             return 1
 
-    known = sorted({file for made in targets for file in dependencies(made)})
+    known = sorted({file for c_file in targets for file in dependencies(c_file)})
     Path(depfile).write_text(f"{targets[0]}: {' '.join(known)}\n", "utf-8")
     return 0
 

@@ -1,9 +1,10 @@
 """Base class of bounds, their defaults for trees, and checks of their arguments.
 
 A bound is a split rule: it decides whether the best candidate split is made. Interval
-bounds split a node if the sum of the children's upper limits of the impurity
-is below the limit of the node. Race bounds split it if the score of the best split is
-better than that of the best other feature by more than a confidence radius.
+bounds split a node if the sum of the children's upper limits of the impurity is below
+the limit of the node. Race bounds split it if the score of the best split is better
+than that of the best other feature by more than a confidence radius. The *outcomes* of
+a split are its branches, and an *attempt* is one decision whether to split a leaf.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Base class of drift detectors, and the setting of local repair."""
+"""Base class of drift detectors, and the setting of local repair.
+
+Local repair replaces subtrees that a drift affects. A *kernel* is a compiled object.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Transformer of numeric and nominal columns to binary features."""
+"""Transformer of numeric and nominal columns to binary features.
+
+Each binary feature is a *test*: whether a number exceeds a threshold, or a value is a
+certain category. A *schema* has the names, types and categories of the columns.
+"""
 
 from __future__ import annotations
 
@@ -188,13 +192,13 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         # Thresholds of numbers, and whether some, but not all, are missing.
         missing = np.isnan(column)
         values, rows = np.unique(column[~missing], return_counts=True)
-        cuts = _midpoints(values)
-        if self.max_tests is not None and len(cuts) > self.max_tests:
+        thresholds = _midpoints(values)
+        if self.max_tests is not None and len(thresholds) > self.max_tests:
             # the thresholds nearest to `max_tests` quantiles of the rows
             below = np.cumsum(rows[:-1])
             shares = np.arange(1, self.max_tests + 1) / (self.max_tests + 1)
-            cuts = cuts[np.unique(_nearest(below, shares * rows.sum()))]
-        return cuts, bool(missing.any() and not missing.all())
+            thresholds = thresholds[np.unique(_nearest(below, shares * rows.sum()))]
+        return thresholds, bool(missing.any() and not missing.all())
 
     def _codes(self, column, known):
         # Codes of the categories with a test, and whether there are missing values.
@@ -257,11 +261,13 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "n_features_in_")
         columns = check_feature_names_in(self, input_features)
         names = []
-        for name, cuts, categories, missing in zip(
+        for name, thresholds, categories, missing in zip(
             columns, self.thresholds_, self.categories_, self.missing_, strict=True
         ):
-            if cuts is not None:
-                names += [f"[{name} > {threshold}]" for threshold in _digits(cuts)]
+            if thresholds is not None:
+                names += [
+                    f"[{name} > {threshold}]" for threshold in _digits(thresholds)
+                ]
             else:
                 names += [f"[{name} = {category}]" for category in categories]
             if missing:
@@ -323,13 +329,13 @@ def _nearest(ascending, numbers):
     return np.where(nearer_left, left, right)
 
 
-def _digits(cuts):
+def _digits(thresholds):
     # The fewest digits that distinguish the thresholds of a column, at least four.
     for digits in range(4, 17):
-        names = [f"{cut:.{digits}g}" for cut in cuts]
+        names = [f"{threshold:.{digits}g}" for threshold in thresholds]
         if len(set(names)) == len(names):
             return names
-    return list(map(repr, cuts.tolist()))
+    return list(map(repr, thresholds.tolist()))
 
 
 def _refuse_sparse(X):

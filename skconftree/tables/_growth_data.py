@@ -1,6 +1,8 @@
 """Training data of trees: encoded columns, labels and weights.
 
-The pool consists of unlabeled rows, which some bounds (split rules of a tree) use.
+The pool consists of unlabeled rows, which some bounds (split rules of a tree) use. A
+feature with few values is *coded*: each row has the index of its value. Data in *parts*
+are in files or on other machines.
 """
 
 import threading

@@ -1,4 +1,9 @@
-"""Decision trees that report the evidence for each split, and their growth."""
+"""Decision trees that report the evidence for each split, and their growth.
+
+The *evidence* for a split is the number of candidate splits of its node that would look
+as good by chance: an adjusted p-value. Splits of weak evidence form subtrees that can
+be *folded*, that is, shown as leaves.
+"""
 
 from ._classes import ConfidenceTreeClassifier
 from ._distill import distill

@@ -1,6 +1,10 @@
 """Methods that tree and forest estimators share: reading, explaining, row indices.
 
-A bound is the split rule of a tree, see `skconftree.bounds`.
+A bound is the split rule of a tree, see `skconftree.bounds`. A *schema* has the names,
+types and categories of the columns. The *evidence* for a split is the number of
+candidate splits that are expected to look as good by chance, in four *levels*. A *near
+tie* is a split on another feature whose gain is not significantly different.
+*Look-ahead* chooses a split by the subtrees that can be grown below it.
 """
 
 from __future__ import annotations
@@ -400,7 +404,7 @@ class ReadableTree:
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
-            A pool of rows. It is not copied, and must not be modified.
+            The rows. They are not copied, and must not be modified.
 
         Returns
         -------

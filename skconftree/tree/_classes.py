@@ -1,4 +1,8 @@
-"""The confidence tree estimator."""
+"""The confidence tree estimator.
+
+An *early model* stores the first rows of a stream and is refitted to them, see the
+parameter `refit_rows`.
+"""
 
 from __future__ import annotations
 
@@ -48,16 +52,15 @@ class ConfidenceTreeClassifier(
 
     At every node the tree searches for the best split, as CART does. It then splits
     only if the *bound*, a statistical split rule (pre-pruning), accepts the split. The
-    tree therefore has an appropriate size without tuning, and every split has the
-    evidence that justified it (`tree_.evidence`, :func:`skconftree.tree.export_text`,
-    `explain`).
+    tree therefore has an appropriate size without tuning, and every split reports its
+    *evidence*: how many candidate splits of the node are expected to look as good by
+    chance (:func:`skconftree.tree.export_text`, `explain`).
 
-    The default bound is a permissive likelihood-ratio test: it accepts a split if fewer
-    than one candidate split of the node is expected to look as good by chance (a
-    p-value adjusted for multiple comparisons). The tree is then pruned with exact
-    binomial limits of the errors. Splits of weak evidence are therefore uncertain, and
-    are labeled as weak. These defaults were chosen by cross-validation on many real
-    tables.
+    The default bound is a permissive likelihood-ratio test: it accepts a split if this
+    number, a p-value adjusted for multiple comparisons, is below 1. The tree is then
+    pruned with exact binomial limits of the errors. Splits of weak evidence are
+    therefore uncertain, and are labeled as weak. These defaults were chosen by
+    cross-validation on many real tables.
 
     Parameters apply to both `fit` and `partial_fit` unless their description begins
     with the method they are for.
@@ -73,13 +76,14 @@ class ConfidenceTreeClassifier(
             "gain_ratio", "ec2", "balance", "imbalance"}, object, class or None, \
             default=None
         Impurity of a node. None uses the first criterion for which the bound is defined
-        (``"gini"`` without a bound). An interval bound measures the heterogeneity of
-        this name. ``"balance"`` selects the split whose smallest branch has most rows,
-        independent of their classes, ``"imbalance"`` the one whose smallest branch has
-        fewest. Both require ``bound=None``; the impurity of a node is then the Gini
-        index, as with ``"ec2"``. So does a criterion of your own: an object of a class
-        derived from :class:`~skconftree.criteria.BaseCriterion`, or a compiled class,
-        see :func:`skconftree.testing.check_criterion`.
+        (``"gini"`` without a bound). Bounds that compare confidence limits of the
+        impurity (``"credible"``, ``"possibilistic"``) use the impurity of this name.
+        ``"balance"`` selects the split whose smallest branch has most rows, independent
+        of their classes, ``"imbalance"`` the one whose smallest branch has fewest. Both
+        require ``bound=None``; the impurity of a node is then the Gini index, as with
+        ``"ec2"``. So does a criterion of your own: an object of a class derived from
+        :class:`~skconftree.criteria.BaseCriterion`, or a compiled class, see
+        :func:`skconftree.testing.check_criterion`.
     delta : float or None, default=None
         Confidence parameter of the bound; overrides the bound's own. Its meaning and
         range depend on the bound: :func:`skconftree.bounds.param_grid` returns grids

@@ -1,6 +1,7 @@
 """Distillation: a tree fitted to the predictions of another classifier.
 
-The tree is trained on real rows, those that the user passes, and on synthetic rows.
+The tree is trained on real rows, those that the user passes, and on synthetic rows. A
+*schema* has the names, types and categories of the columns.
 """
 
 from __future__ import annotations
@@ -274,9 +275,9 @@ def distill(
     -------
     ConfidenceTreeClassifier
         Fitted, with two differences to a tree that is trained on labels: it has
-        `fidelity_`, and its splits have no evidence (all NaN), because synthetic rows
-        are not evidence. Counts are of real rows, so ``tree_.n_node_samples`` of a leaf
-        may be 0. `partial_fit` raises an error.
+        `fidelity_`, and its splits have no p-values (``tree_.evidence`` is NaN),
+        because synthetic rows are not observations. Counts are of real rows, so
+        ``tree_.n_node_samples`` of a leaf may be 0. `partial_fit` raises an error.
 
     Raises
     ------

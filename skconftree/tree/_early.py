@@ -8,7 +8,8 @@ to the stored rows at increasing numbers of rows. Predictions are those of the t
 has predicted more of the recent rows correctly, each before it was learned.
 
 A grower (stream/_grower.pyx) trains the incremental tree, from a recipe with its
-arguments (stream/_state.py).
+arguments (stream/_state.py). A *schema* has the names, types and categories of the
+columns. *Look-ahead* chooses a split by the subtrees that can be grown below it.
 """
 
 from bisect import bisect_left, bisect_right

@@ -333,7 +333,7 @@ class TreeGrowth(NamedTuple):
             shrinkage,
             lookahead,
             left_out,
-            keeps_stops=True,
+            keeps_stops=True,  # the tree stores why each leaf was not split
             merges=requested_pruning(estimator) == "auto" and pruning is not None,
         )
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)
@@ -346,7 +346,7 @@ class TreeGrowth(NamedTuple):
             data,
             seed,
             lambda: table.rows,
-            consumes=True,
+            consumes=True,  # the data are not used again
             thread_team=thread_team,
         )
         grower = None
@@ -356,6 +356,8 @@ class TreeGrowth(NamedTuple):
         halves = tree._features_at_halves()
         if halves:
             schema = schema._replace(whole=tuple(table.integer_columns(halves, data)))
+        # `taken_back`: splits removed by pruning; `waits`: leaves use naive Bayes only
+        # after further rows
         model = TreeModel(
             schema,
             table.classes,
@@ -385,7 +387,7 @@ class TreeGrowth(NamedTuple):
         return model
 
     def _warn_of_cautious_bound(self, table, settings, left_out, seed):
-        """Warn if the default bound splits the root, which this bound does not split.
+        """Warn if the default bound splits the root, but this cautious bound does not.
 
         A cautious bound, with default settings, needs more rows for a first split than
         a small table has.
@@ -497,6 +499,7 @@ def make_stream_model(
         in_forest=in_forest,
         rate=rate,
     )
+    # `waits`: leaves use naive Bayes only after further rows
     options = {"waits": estimator.leaf_prediction == "auto", "owner": owner}
     if model is None:
         return TreeModel.started(schema, call.classes, recipe, **options)

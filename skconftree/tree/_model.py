@@ -1,7 +1,9 @@
 """The model behind a tree estimator: the tree, its state and its predictions.
 
 A grower (stream/_grower.pyx) trains the tree incrementally, from a recipe with its
-arguments. A bound is the split rule of a tree.
+arguments. A bound is the split rule of a tree. A *schema* has the names, types and
+categories of the columns. The *evidence* of a split are the statistics by which it was
+accepted. *Competitors* are the best splits on other features.
 """
 
 from __future__ import annotations

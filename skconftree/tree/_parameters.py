@@ -1,7 +1,11 @@
 """Parameters of trees and forests: valid values, and the settings they imply.
 
 Combinations of parameters are validated where they are resolved (`resolve_*`). A bound
-is the split rule of a tree, see `skconftree.bounds`.
+is the split rule of a tree, see `skconftree.bounds`. A *schema* has the names, types
+and categories of the columns. A *cut* is a threshold that a split may use. When a leaf
+is split, its children *inherit* its rows, or statistics of them. The *pool* consists of
+unlabeled rows. *Look-ahead* chooses a split by the subtrees that can be grown below it.
+The *evidence* for a split is an adjusted p-value.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Report the progress of `fit` to scikit-learn callbacks.
 
 Growth with look-ahead, which chooses splits by the subtrees below them, reports the
-progress of each level of the tree that has look-ahead.
+progress of each level of the tree that has look-ahead. `paused` releases the lock of
+the estimator while its callbacks run.
 """
 
 from contextlib import ExitStack

@@ -1,4 +1,8 @@
-"""Index of the rows of a table by node of a growing tree."""
+"""Index of the rows of a table by node of a growing tree.
+
+`follows` decorates a method that locks the estimator and the index. The *ranges* have
+the rows of each node.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 Reading a file never imports or runs anything that the file names, except for public
 estimators of `PACKAGES` and of scikit-learn, which are created by their constructors.
+The *state* of an object is the dict that `__getstate__` returns.
 """
 
 import math

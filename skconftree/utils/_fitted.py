@@ -1,4 +1,9 @@
-"""Base of classifiers that hold a model: fitted attributes, prediction and pickling."""
+"""Base of classifiers that hold a model: fitted attributes, prediction and pickling.
+
+The `schema` of a model has the names and types of the columns. `reads` decorates a
+method that locks the estimator while it reads it, and `names_class` one whose errors
+about arguments name the class.
+"""
 
 from __future__ import annotations
 

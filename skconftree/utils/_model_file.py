@@ -58,10 +58,10 @@ def save_model(
     compact : bool, default=False
         Whether to save a tree or forest for predictions alone, in a smaller file.
         `predict`, `predict_proba`, `apply` and `decision_path` of the loaded model
-        return the same as those of `model`. Counts and evidence are dropped: what needs
-        them raises an error, such as `partial_fit`, `explain`, `export_text` and
-        `to_sklearn`. A tree that predicts by naive Bayes, and a forest trained by
-        `partial_fit`, cannot be compact.
+        return the same as those of `model`. Counts and the statistics of the splits
+        (evidence) are dropped: what needs them raises an error, such as `partial_fit`,
+        `explain`, `export_text` and `to_sklearn`. A tree that predicts by naive Bayes,
+        and a forest trained by `partial_fit`, cannot be compact.
 
     Raises
     ------

@@ -9,7 +9,9 @@ not count as evidence, `distinct` has the weight of each row for the bound.
 Rows are in node order if each node is a range of the arrays. Parts of a table are in
 files or on other machines; the rows of a small node are gathered from them, and the
 node, an OpenNode, is passed to `GrowBelow` (_parts.pyx). Kernels are the compiled
-criterion and bound.
+criterion and bound. A feature with few values is *coded*: each row has the index of its
+value; all others are sorted. A *source* gives a splitter the rows of a node, and a
+*runner-up* is the best split on another feature.
 """
 
 import math

@@ -1,4 +1,9 @@
-"""Trees for predictions alone, without the counts and the evidence of their nodes."""
+"""Trees for predictions alone, without the counts and the evidence of their nodes.
+
+`evidence` has the statistics of each split, `trial_costs` those by which look-ahead
+compared it with other splits, `competitors` the best splits on other features, and
+`stops` why each node is a leaf.
+"""
 
 import numpy as np
 

@@ -1,6 +1,9 @@
 """Values computed from the arrays of a tree, and serialization of trees.
 
-Evidence, costs, competitors and stops are structs of _node_table.pxd.
+*Evidence* has the statistics of a split, *costs* those by which look-ahead chose it,
+*competitors* the best splits on other features, and *stops* why a node is a leaf.
+Look-ahead compares splits by the subtrees below them. Codes are the numbers of
+categories.
 """
 
 import numpy as np

@@ -1,4 +1,10 @@
-"""State of a tree: its arrays, and their validation on reading."""
+"""State of a tree: its arrays, and their validation on reading.
+
+The *evidence* of a split has its statistics, such as the number of candidate splits
+that are expected to look as good by chance; the *runner-up* is the best split on
+another feature. *Look-ahead* chooses a split by the costs of the subtrees below it.
+*Codes* are the numbers of categories.
+"""
 
 from enum import IntEnum
 

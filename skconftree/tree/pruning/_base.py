@@ -43,8 +43,8 @@ class BasePruning(VersionedState, BaseEstimator):
     strength_parameter : str
         Name of that parameter; ``"confidence"`` unless a subclass sets another name.
     limits_errors : bool
-        Whether the method compares upper limits of the errors, so that splits of weak
-        evidence can remain.
+        Whether the method compares upper limits of the errors, so that splits that may
+        be due to chance can remain.
 
     See Also
     --------

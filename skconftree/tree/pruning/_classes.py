@@ -205,7 +205,7 @@ class PossibilisticPruning(BasePruning):
     """Pruning that minimizes the possibilistic entropy.
 
     A subtree becomes a leaf unless its possibilistic entropy is lower than that of its
-    root.
+    root. This entropy is computed from confidence limits of the class probabilities.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class SplitTestPruning(BasePruning):
     def fails(self, tables, depth, rows):
         """Return a mask of the splits that fail, from their tables of class counts.
 
-        `tables` has shape (n_splits, n_outcomes, n_classes); `depth` is that of the
+        `tables` has shape (n_splits, n_branches, n_classes); `depth` is that of the
         nodes.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define fails.")
@@ -319,7 +319,7 @@ class Chi2Pruning(SplitTestPruning):
 
 
 class EC2Pruning(SplitTestPruning):
-    """Pruning by the stopping rule of EC2 trees.
+    """Pruning by the stopping rule of EC2 trees (equivalence class edge cutting).
 
     A split whose children are leaves is removed if label noise may explain it,
     bottom-up. The other parameters of the rule are those of the bound of the tree, if

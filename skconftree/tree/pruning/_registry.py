@@ -1,4 +1,7 @@
-"""Pruning methods by name."""
+"""Pruning methods by name.
+
+With *look-ahead*, trees choose splits by the pruned subtrees that can be grown below.
+"""
 
 from functools import lru_cache
 

@@ -7,7 +7,9 @@ number of candidate splits of the chosen feature, times the number of features t
 any. The logarithm is stored, because the number can be too small for a float.
 
 A distilled tree was trained on the predictions of another classifier, which are not
-evidence. Look-ahead chooses a split by trial trees that are grown below it.
+evidence. Look-ahead chooses a split by trial trees that are grown below it. The
+*runner-up* of a split is the best split on another feature, and a *competitor* any such
+split; z is the difference of their gains in standard errors.
 """
 
 import math

@@ -5,7 +5,8 @@ double precision. Thresholds are doubles, too, so that no rounding changes the p
 row. A nominal split becomes a chain of nodes, each of which tests whether the value is
 one category. The categories of one branch lead to the same node. A row that passes no
 test of the chain has an unknown category: it reaches a leaf with the probabilities of
-the node that is split.
+the node that is split. A partially linear tree adds a linear *score* to the values of
+its leaves.
 """
 
 from __future__ import annotations

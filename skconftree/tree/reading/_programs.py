@@ -4,7 +4,9 @@ A tree becomes a *chain*: tests one after the other, each with the chain of the 
 that pass it, and the value of all other rows. At each split, the branch with the most
 nested chain continues the chain of its parent, so that chains of numeric splits are
 nested at most as often as the logarithm of the number of leaves, however deep the tree.
-Several systems limit nested expressions, and Python limits its indentation.
+Several systems limit nested expressions, and Python limits its indentation. A table has
+a record (`NodeRow`) per node; if `keeps_unknown`, rows whose category no branch takes
+stay at the node.
 """
 
 import math

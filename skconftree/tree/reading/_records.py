@@ -3,7 +3,9 @@
 A bound is the split rule of a tree, see `skconftree.bounds`. A near tie is a split on
 another feature whose gain is not significantly different. Look-ahead chooses a split by
 the trees that can be grown below it. A distilled tree was trained on the predictions of
-another classifier.
+another classifier. *Evidence* is the number of candidate splits that would look as good
+by chance. *Stops* are the reasons why nodes are leaves, with the split that was
+rejected or pruned.
 """
 
 from __future__ import annotations

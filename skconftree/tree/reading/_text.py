@@ -3,7 +3,8 @@
 A bound is the split rule of a tree. A near tie is a split on another feature whose gain
 is not significantly different. Look-ahead chooses a split by the trees that can be
 grown below it. The real rows of a distilled tree are the training rows that the user
-passed, as opposed to synthetic rows.
+passed, as opposed to synthetic rows. An *audit* tests the splits on held-out rows. A
+partially linear tree adds a linear *score* to the values of its leaves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Creation of the compiled criterion and bound (split rule) of one worker."""
+"""Kernels: the compiled criterion and the compiled bound (split rule) of a thread."""
 
 from ...criteria._criterion import CRITERIA, criterion_maker
 

@@ -1,1 +1,1 @@
-"""Growth row by row."""
+"""Incremental growth of trees, row by row."""

@@ -2,7 +2,12 @@
 
 The state of the leaves is described in `leaves/_leaf.pyx`: arrays in a fixed order,
 whose sizes follow from the numbers of features and classes. The rows that the tree has
-learned so far do not have the new classes, and miss the values of the new columns.
+learned so far do not have the new classes, and miss the values of the new columns. A
+*grower* trains a tree row by row, from a *recipe*, its arguments. After a drift
+warning, a *background* tree is trained, which may replace the whole tree. *Challengers*
+may replace subtrees, and *monitors* have the errors of nodes. `X_pool` are unlabeled
+rows. A *cut* is a threshold that a split may use, and the *box* of a leaf its limits in
+feature space.
 """
 
 from typing import NamedTuple

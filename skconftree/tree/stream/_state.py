@@ -1,8 +1,9 @@
 """Recipe (constructor arguments) and state of a growing tree, with validation.
 
 Recipes are read from pickles, and compiled code uses their values as indices. Settings
-validate themselves; this module validates the rest and its consistency with the tree.
-Challengers and monitors of nodes are described in _drift.pyx.
+validate themselves; this module validates the rest and its consistency with the tree. A
+*challenger* is a tree that may replace a subtree after a drift, and a *monitor* has the
+errors of a node (_drift.pyx). A *cut* is a threshold that a split may use.
 """
 
 import math
