@@ -1,4 +1,7 @@
-"""``skconftree check``: what a file contains, and whether this version can read it."""
+"""``skconftree check``: what a file contains, and whether this version can read it.
+
+A *journal* is the file of JSON lines in which ``skconftree label`` saves labels.
+"""
 
 import hashlib
 import os

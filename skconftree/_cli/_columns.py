@@ -1,7 +1,8 @@
 """Inference of column types from texts, and notes about columns.
 
 In a numeric column, nearly all texts can be parsed in the same way. The few that cannot
-are called unparseable and become missing values.
+are called unparseable and become missing values. A `stream` is the reader of a table,
+with its columns without the target (`features`).
 """
 
 import hashlib

@@ -1,6 +1,9 @@
 """Functions shared by the commands.
 
-A *bound* is the rule that accepts or rejects a candidate split.
+A *bound* is the rule that accepts or rejects a candidate split. The *evidence* for a
+split is the number of candidate splits that would look as good by chance. A partially
+linear tree adds a linear *score* of the columns to the values of its leaves. The
+*schema* of a model has the names, types and categories of its columns.
 """
 
 import ast

@@ -1,4 +1,8 @@
-"""Cross-validation of a confidence tree and its baselines."""
+"""Cross-validation of a confidence tree and its baselines.
+
+A partially linear tree adds a linear *score* of the columns to the values of its
+leaves.
+"""
 
 import time
 from typing import NamedTuple

@@ -1,6 +1,9 @@
 """``skconftree fit``: fit a confidence tree to a table and compare it with CART.
 
-Nodes are the rows of `tree.node_table`, whose documentation describes their fields.
+Nodes are records of `tree.node_table`: split, branches, class counts and *evidence*,
+the number of candidate splits that would look as good by chance. A partially linear
+tree adds a linear *score* of the columns to the values of its leaves. With
+`--in-parts`, the file is read in parts, because it may be larger than memory.
 """
 
 import textwrap

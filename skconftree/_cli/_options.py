@@ -1,6 +1,9 @@
 """Arguments of the command line.
 
 This module imports no slow modules, so that help and usage errors appear immediately.
+The *evidence* for a split is the number of candidate splits that would look as good by
+chance. A partially linear tree adds a linear *score* of the columns to the values of
+its leaves.
 """
 
 import argparse
@@ -205,7 +208,7 @@ model MODEL
     "check": (
         "_check run_check",
         "report what a saved file contains, and whether this version can read it",
-        "Reports the class, rows, columns and labels of a saved model, or the pool "
+        "Reports the class, rows, columns and labels of a saved model, or the rows "
         "and labels of a journal (the file of answers that label writes), the version "
         "that wrote the file, and its SHA-256 hash. No code of the file is executed. "
         "The exit code is 1 if this version cannot read the file.",

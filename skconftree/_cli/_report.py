@@ -1,9 +1,10 @@
 """HTML reports of ``fit`` and ``stream``.
 
-`nodes` are the rows of `tree.node_table`, whose documentation describes their fields.
+`nodes` are records of `tree.node_table`: split, branches, class counts and *evidence*.
 The *level of evidence* of a split is a category of its adjusted p-value.
 `accuracy_curve` is the accuracy along a stream: number of rows, accuracy of the tree
-and of repeating the previous label.
+and of repeating the previous label. A partially linear tree adds a linear *score* of
+the columns to the values of its leaves.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""``skconftree show``: print a saved model, or convert it."""
+"""``skconftree show``: print a saved model, or convert it.
+
+A model of the command line stores `readings`: how the values of each column are parsed.
+"""
 
 import warnings
 from functools import partial

@@ -1,6 +1,8 @@
 """Opening the tables of commands: files, folders, patterns, partitions, addresses.
 
-Readers are described in `_readers`. `parsers` are the parsers of the columns.
+A *reader* (`_readers`) reads a table once, in chunks of rows; its method `lookahead`
+infers the types of columns from the first rows. `parsers` are the parsers of the
+columns.
 """
 
 import re

@@ -2,6 +2,9 @@
 
 The *fingerprint* of a table is a checksum of the rows that have been read. A value is
 *unparseable* if it is a text in a numeric column.
+
+A `stream` is the reader of the table. A model stores the names of the `readings`, the
+parsers of its columns.
 """
 
 import contextlib

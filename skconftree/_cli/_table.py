@@ -1,4 +1,8 @@
-"""Tables in memory: for `fit`, and for the predictions of a saved model."""
+"""Tables in memory: for `fit`, and for the predictions of a saved model.
+
+A *reader* (`stream`) reads a table once, in chunks of rows. The *dialect* of a file is
+its delimiter, decimal sign and encoding.
+"""
 
 from itertools import islice
 from typing import NamedTuple
