@@ -60,7 +60,7 @@ def estimate_label_noise(
     -------
     float
         Share of the confident rows whose label is not the predicted one. It is the
-        `noise` of :class:`~skconftree.bounds.EC2Bound`.
+        `noise` of the split rule :class:`~skconftree.bounds.EC2Bound`.
 
     See Also
     --------

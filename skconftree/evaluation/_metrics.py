@@ -269,7 +269,7 @@ class Tally(Counts):
 
 
 class Baselines(Counts):
-    """No-change and majority-class baselines.
+    """Baselines: the last label (no change), and the most frequent label before.
 
     Before the first label, both predict class `first`; -1 is no prediction.
     """

@@ -307,7 +307,7 @@ class OneByOne(Lockable):
     @available_if(lambda self: self.model.explain)
     @reads
     def explain_one(self, x: dict[Any, Any]) -> list[dict[str, Any]]:
-        """Evidence of every split on the path of one row, see the tree's `explain`.
+        """Statistics of every split on the path of one row, see the tree's `explain`.
 
         Only wrappers of a tree have this method.
 

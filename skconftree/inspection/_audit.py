@@ -3,7 +3,8 @@
 The *table* of a split has the number of held-out rows by branch and class. Its margins
 are the sums by branch and by class. A split is confirmed if the test of independence of
 branch and class is significant at the *level* that the correction for multiple
-comparisons assigns to it.
+comparisons assigns to it. A *distilled* tree is fitted to the predictions of a
+classifier.
 """
 
 from __future__ import annotations
@@ -976,10 +977,11 @@ def audit_splits(
     "Not confirmed" does not mean that a split is false. The rows may be too few to
     detect a small difference.
 
-    An e-value is ``prod_z DM(n_z) / L0`` as in :class:`~skconftree.bounds.EValueBound`.
-    If the branches do not differ, the probability that it ever exceeds ``1 / alpha`` is
-    at most `alpha`. It may fall again as rows are added; earlier confirmations remain
-    valid.
+    An e-value is ``prod_z DM(n_z) / L0`` as in :class:`~skconftree.bounds.EValueBound`:
+    DM is the Dirichlet-multinomial likelihood of the class counts ``n_z`` of a branch,
+    and L0 the largest likelihood without a split. If the branches do not differ, the
+    probability that it ever exceeds ``1 / alpha`` is at most `alpha`. It may fall again
+    as rows are added; earlier confirmations remain valid.
 
     References
     ----------

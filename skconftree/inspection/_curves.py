@@ -47,7 +47,7 @@ class ActiveCurveDisplay(CurveDisplay):
     n_labels : ndarray of shape (n_steps,)
         Labels requested at each step.
     scores : ndarray of shape (n_strategies, n_runs, n_steps)
-        Scores on rows outside the pool.
+        Scores on the test rows.
 
     Attributes
     ----------

@@ -1,4 +1,9 @@
-"""Plot of a tree with the evidence for its splits."""
+"""Plot of a tree with the evidence for its splits.
+
+The *evidence* for a split has its test statistics and a level, a word such as "strong".
+An *audit* tests the splits on held-out rows; its verdicts are words such as
+"confirmed".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """Layout of a drawing of a tree: positions and texts of its boxes.
 
-Nodes are the rows of `tree.node_table`, whose documentation describes their fields. A
-*folded* subtree, one without strong splits, is drawn as a single box.
+Nodes are records of `tree.node_table`: split, branches, class counts and *evidence*,
+test statistics of the split with a level such as "strong". `tie` names a column that is
+almost as good, `lookahead` that two levels of splits were compared. An *audit* tests
+the splits on held-out rows. A *folded* subtree, one without strong splits, is drawn as
+a single box.
 """
 
 import re

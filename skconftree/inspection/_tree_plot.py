@@ -1,4 +1,10 @@
-"""Drawing of a tree by matplotlib, with the proportions of the SVG."""
+"""Drawing of a tree by matplotlib, with the proportions of the SVG.
+
+The *evidence* for a split has its test statistics and a level, a word such as "strong".
+Interval bounds compare confidence limits of the impurity; other bounds compare the
+score of a split with that of the runner-up (the second best). An *audit* tests the
+splits on held-out rows.
+"""
 
 import math
 from functools import cache, partial

@@ -1,4 +1,8 @@
-"""Drawing of a tree as SVG, without a plotting library."""
+"""Drawing of a tree as SVG, without a plotting library.
+
+The *evidence* for a split has a level, a word such as "strong". An *audit* tests the
+splits on held-out rows; `marks` has its verdicts.
+"""
 
 from ..utils import escape
 from ._tree_layout import (

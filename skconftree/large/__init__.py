@@ -1,4 +1,4 @@
-"""Growth from parts: tables that are larger than memory."""
+"""Growth of trees from tables in parts, which may be larger than memory."""
 
 from ._fit import fit
 from ._parquet import iter_batches

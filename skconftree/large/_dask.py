@@ -54,6 +54,7 @@ class DaskEngine:
         self._sent_indices = self._row_indices
         if not self._consecutive:
             self._sent_indices = [[None] * len(rows) for rows in self._row_indices]
+        # limits the number of subtrees that grow at the same time
         self._slots = Semaphore(SUBTREES_PER_THREAD * sum(client.nthreads().values()))
 
     def with_team(self, thread_team):

@@ -318,7 +318,9 @@ def read_parts(parts, target, columns, temp_folder, request, is_missing, rows):
 
     Rows without a label are an error without `is_missing`, which returns whether the
     text of a label denotes a missing one; otherwise, they are ignored. `rows` is a mask
-    of the rows to use, or None.
+    of the rows to use, or None. `request` has the arguments of `read_training`, the
+    first of which are the name of the caller, the categorical features and the class
+    weights.
     """
     caller, categorical_features, class_weight = request[:3]
     if not 0 < parts.n_rows <= MAX_ROWS:

@@ -50,7 +50,7 @@ MAX_BY_CHANCE = 0.01  # adjusted p-value above which sibling leaves are merged
 @suggests_parameters()
 @dataclass(eq=False, repr=False)
 class PartiallyLinearTreeClassifier(ModelClassifier):
-    r"""Decision tree plus a linear score: a scorecard with a constant for each leaf.
+    r"""Decision tree plus a linear score, with a constant for each leaf.
 
     A confidence tree is fitted first. Then one penalized logistic regression is fitted
     to all columns and to the leaves of the tree, so that the log odds of a row are
@@ -60,13 +60,13 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         \log \frac{P(y = 1 \mid x)}{P(y = 0 \mid x)} =
             \beta_0 + \sum_j \beta_j z_j(x) + \gamma_{\mathrm{leaf}(x)},
 
-    where :math:`z_j` are standardized numeric columns and indicators of categories.
-    The splits of the tree and their evidence do not change. A tree approximates a
-    linear relation by many steps, and a linear score has no interactions: the sum has
-    both, and is still one tree and one list of coefficients.
+    where :math:`z_j` are standardized numeric columns and indicators of categories. The
+    splits of the tree and their p-values do not change. A tree approximates a linear
+    relation by many steps, and a linear score has no interactions: the sum has both,
+    and is still one tree and one list of coefficients.
 
-    Use it if a logistic regression is the usual model and interactions are likely,
-    as in credit scoring and medicine; :doc:`/guide/scorecard` has an example. If the
+    Use it if a logistic regression is the usual model and interactions are likely, as
+    in credit scoring and medicine; :doc:`/guide/scorecard` has an example. If the
     linear score does not lower the log loss in a cross-validation on the training rows,
     it is dropped, and the model is the tree.
 

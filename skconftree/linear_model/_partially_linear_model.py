@@ -1,4 +1,9 @@
-"""The fitted model of a partially linear tree: tree, terms, coefficients and tests."""
+"""The fitted model of a partially linear tree: tree, terms, coefficients and tests.
+
+The linear *score* is the sum of an intercept, of *terms* (columns or indicators of
+categories times coefficients) and of a constant of the leaf. It is dropped if it does
+not lower the log loss in a cross-validation.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A component is an object that a user may define: a bound (split rule), criterion, drift
 detector, pruning method, query strategy or stopping rule. Its kernel is the compiled
-object that a tree uses.
+object that a tree uses. The outcomes of a split are its branches. A growing tree is
+trained by `partial_fit`.
 """
 
 from __future__ import annotations
@@ -377,7 +378,7 @@ def check_criterion(criterion: type[Any] | BaseCriterion) -> None:
     """Check that a criterion adheres to the interface of criteria.
 
     A criterion may compute its score in several ways: for blocks of binary splits, for
-    any number of outcomes, from sums of the terms phi of class counts if it is
+    any number of branches, from sums of the terms phi of class counts if it is
     additive, and from values that `reserve` has tabulated for integer counts. All of
     them must give the same score. Two balanced classes must score 1/2 per row, and a
     pure node 0. A split must not have a worse score than its node. The impurity must be

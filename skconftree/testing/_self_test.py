@@ -169,7 +169,7 @@ def threads():
 
 
 def plugins():
-    """Bounds, pruning, detectors, strategies and stopping rules pass their checks."""
+    """Split rules, pruning, detectors, strategies and stopping rules pass checks."""
     for bound in _instances(bounds, bounds.BaseBound):
         if bound.levels:
             bound.set_params(**{bound.level_parameter: bound.levels[-1]})

@@ -325,7 +325,7 @@ class ForestGrowth(NamedTuple):
                 [plan.resolved for _, plan in plans],
                 retained + trees,
                 len(table.y),
-                listed=isinstance(forest.bound, list | tuple),
+                listed=isinstance(forest.bound, list | tuple),  # a list of bounds
                 sampler=sampler,
                 drawn=drawn,
             )
@@ -483,7 +483,7 @@ def make_stream_forest(forest, call):
         resolved,
         grown,
         n_rows,
-        listed=isinstance(forest.bound, list | tuple),
+        listed=isinstance(forest.bound, list | tuple),  # a list of bounds
         records=np.zeros((len(grown), 2)),  # recent accuracy of each tree, empty
     )
 

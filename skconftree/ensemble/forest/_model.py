@@ -3,7 +3,8 @@
 A *grower* trains a tree row by row. A *template* is a tree as an unfitted estimator.
 The `schema` has the names and types of the columns, and validates rows. The *state* of
 a model is what is pickled; `canonical` makes the pickles of equal states equal.
-`finite` is whether rows have no missing values.
+`finite` is whether rows have no missing values. A step is a block of consecutive rows
+that all trees learn together. The *evidence* for a split has its test statistics.
 """
 
 from dataclasses import dataclass, fields, replace

@@ -230,7 +230,7 @@ class ForestPrediction(VotingForest):
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_rows, n_features)
-            A pool of rows. It is referenced, and must not be modified.
+            The rows. They are referenced, and must not be modified.
 
         Returns
         -------
@@ -377,7 +377,7 @@ class ForestPrediction(VotingForest):
         Parameters
         ----------
         X : array-like, sparse or frame of shape (n_samples, n_features)
-            Real rows, with or without labels: a pool, or the training rows.
+            Real rows, with or without labels, such as the training rows.
         y : array-like of shape (n_samples,), default=None
             Labels of the rows, None for rows without a label.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -394,7 +394,9 @@ class ForestPrediction(VotingForest):
         Returns
         -------
         ConfidenceTreeClassifier
-            Fitted tree with the attribute `fidelity_`; its splits have no evidence.
+            Fitted tree. `fidelity_` is the share of rows for which it predicts the same
+            class as the forest. Its splits have no p-values, because it is fitted to
+            predictions.
 
         Examples
         --------

@@ -1,4 +1,9 @@
-"""The nearest class mean (NCM) tree estimator."""
+"""The nearest class mean (NCM) tree estimator.
+
+A *plan* has the resolved parameters of growth. A *call* has the validated arguments of
+`partial_fit`. The `schema` has the number and names of the columns, and validates later
+rows.
+"""
 
 from __future__ import annotations
 
@@ -235,7 +240,8 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         The resolved criterion.
     tree_ : NCMTree
         The nodes as read-only arrays: ``counts``, ``proba``, ``children_left``,
-        ``parent``, ``evidence`` and others, and ``centroids(node)``.
+        ``parent``, ``evidence`` (test
+        statistics of splits) and others, and ``centroids(node)``.
     n_rows_seen_ : int
         Number of rows learned.
     n_updates_ : int
@@ -258,9 +264,8 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     splits. With ``update="leaves"``, the division of later rows does not matter.
 
     The means of a split are computed from the labels of the same rows by which the
-    bound tests the split. The evidence is therefore optimistic: use a bound to obtain
-    smaller trees, but do not interpret the evidence of a split as its error
-    probability.
+    bound tests the split. The test is therefore optimistic: use a bound to obtain
+    smaller trees, but do not interpret the p-value of a split as its error probability.
 
     References
     ----------

@@ -1,4 +1,9 @@
-"""The nearest class mean (NCM) forest estimator."""
+"""The nearest class mean (NCM) forest estimator.
+
+A *plan* has the resolved parameters of growth. A *call* has the validated arguments of
+`partial_fit`. The `schema` has the number and names of the columns, and validates later
+rows.
+"""
 
 from __future__ import annotations
 

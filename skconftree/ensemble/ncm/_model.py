@@ -414,7 +414,7 @@ def resolve_plan(estimator):
         requested_bound, criterion, estimator.delta, caller
     )
     if bound is not None and isinstance(
-        bound.kernel(criterion, 2),  # its compiled object
+        bound.kernel(criterion, 2),  # its compiled object, which may be of these kinds
         IntervalBound | EvidenceBound | NodeTest,
     ):
         raise InvalidParameterError(
