@@ -4,6 +4,7 @@ Nodes are records of `tree.node_table`: split, branches, class counts and *evide
 the number of candidate splits that would look as good by chance. A partially linear
 tree adds a linear *score* of the columns to the values of its leaves. With
 `--in-parts`, the file is read in parts, because it may be larger than memory.
+`lookahead` infers the types of the columns from the first rows.
 """
 
 import textwrap

@@ -1,7 +1,8 @@
 """Plot of a tree with the evidence for its splits.
 
-The *evidence* for a split has its test statistics and a level, a word such as "strong".
-An *audit* tests the splits on held-out rows; its verdicts are words such as
+A *bound* is the split rule of a tree; interval bounds compare confidence limits of the
+impurity. The *evidence* for a split has its test statistics and a level, a word such as
+"strong". An *audit* tests the splits on held-out rows; its verdicts are words such as
 "confirmed".
 """
 

@@ -2,9 +2,9 @@
 
 Nodes are records of `tree.node_table`: split, branches, class counts and *evidence*,
 test statistics of the split with a level such as "strong". `tie` names a column that is
-almost as good, `lookahead` that two levels of splits were compared. An *audit* tests
-the splits on held-out rows. A *folded* subtree, one without strong splits, is drawn as
-a single box.
+almost as good, `lookahead` why look-ahead chose the split, by the trees that can be
+grown below it. An *audit* tests the splits on held-out rows. A *folded* subtree, one
+without strong splits, is drawn as a single box.
 """
 
 import re

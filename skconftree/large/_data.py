@@ -5,7 +5,7 @@ Its values are replaced by codes: indices into the levels of a column, which are
 values, bins or categories. An engine (`LocalEngine`, `DaskEngine`) counts and divides
 rows where they are stored. `members` are the indices of a node's rows in each part. The
 rows of a small node are gathered in one process, which grows the whole subtree.
-Look-ahead compares two levels of splits.
+Look-ahead chooses a split by the trees that can be grown below it.
 """
 
 import threading

@@ -1,7 +1,8 @@
 """Fitting an estimator to a table in parts (blocks of rows).
 
 Values are replaced by codes: indices of the bins, categories or distinct values of a
-column.
+column. Bins are found by counting values in intervals (cells), and a coder maps values
+to codes. A `schema` has the names, types and categories of the columns.
 """
 
 from __future__ import annotations

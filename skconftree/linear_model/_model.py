@@ -4,7 +4,8 @@ OASIS (online, active, semi-supervised) is a linear classifier for streams. A bi
 problem separates two classes, or one class from the rest, by hyperplanes (planes): the
 particles of a particle filter, a weighted sample from their posterior. A `call` has the
 validated arguments of `partial_fit`. Labels are queried by the rule of OASIS, by GBS
-(generalized binary search) or by UC (uncertainty).
+(generalized binary search) or by UC (uncertainty). A `schema` has the names and types
+of the columns, and reads later rows.
 """
 
 from __future__ import annotations

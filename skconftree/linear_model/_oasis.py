@@ -1,4 +1,7 @@
-"""The estimator OASIS: an online linear classifier that uses unlabeled rows, too."""
+"""The estimator OASIS: an online linear classifier that uses unlabeled rows, too.
+
+A `schema` has the names and types of the columns, and reads later rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A decision tree plus a linear score, fitted together by logistic regression."""
+"""A decision tree plus a linear score, fitted together by logistic regression.
+
+A `schema` has the names and types of the columns, and reads later rows.
+"""
 
 from __future__ import annotations
 

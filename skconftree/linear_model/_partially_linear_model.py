@@ -2,7 +2,8 @@
 
 The linear *score* is the sum of an intercept, of *terms* (columns or indicators of
 categories times coefficients) and of a constant of the leaf. It is dropped if it does
-not lower the log loss in a cross-validation.
+not lower the log loss in a cross-validation. A `schema` has the names and types of the
+columns, and reads later rows.
 """
 
 from __future__ import annotations

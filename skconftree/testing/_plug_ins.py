@@ -197,7 +197,8 @@ def check_bound(bound: BaseBound, *, leaf_memories: Sequence[str] = ("auto",)) -
     bound : BaseBound
         Must accept a split of 600 rows in which one column separates three classes.
     leaf_memories : tuple of str, default=("auto",)
-        Values of `leaf_memory` of the trees that are trained by `partial_fit`.
+        Values of `leaf_memory` (what leaves store of their rows) of the trees that are
+        trained by `partial_fit`.
 
     Raises
     ------

@@ -2,6 +2,8 @@
 
 The tree is trained on real rows, those that the user passes, and on synthetic rows. A
 *schema* has the names, types and categories of the columns.
+
+*Competitors* are the best splits on other features.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     same as k copies of a row, and weight 0 the same as leaving the row out. The first
     ten trees of a forest of 100 trees are the forest of ten trees.
 
-    Rows of `X_pool` are in every sample once.
+    Unlabeled rows (`X_pool`) are in every sample once.
 
     **Unbiased feature importances.** A node has the class proportions p in the sample
     of the tree and q in its out-of-bag rows. The impurity ``1 - sum(p * q)`` replaces

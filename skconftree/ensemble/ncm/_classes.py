@@ -240,8 +240,8 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         The resolved criterion.
     tree_ : NCMTree
         The nodes as read-only arrays: ``counts``, ``proba``, ``children_left``,
-        ``parent``, ``evidence`` (test
-        statistics of splits) and others, and ``centroids(node)``.
+        ``parent``, ``evidence`` (test statistics of splits) and others, and
+        ``centroids(node)``.
     n_rows_seen_ : int
         Number of rows learned.
     n_updates_ : int

@@ -1,9 +1,9 @@
 """Values computed from the arrays of a tree, and serialization of trees.
 
 *Evidence* has the statistics of a split, *costs* those by which look-ahead chose it,
-*competitors* the best splits on other features, and *stops* why a node is a leaf.
-Look-ahead compares splits by the subtrees below them. Codes are the numbers of
-categories.
+*competitors* the best splits on other features, and *stops* why a node is a leaf, if
+the tree `keeps_stops`. Look-ahead compares splits by the subtrees below them. Codes are
+the numbers of categories.
 """
 
 import numpy as np

@@ -119,8 +119,9 @@ MAX_FACTOR = 20.0  # larger multiples of the rows of a node are not reported
 def rows_until_strong(evidence, df, n_rows):
     """Estimate how many more rows of the node would make a weak split strong, or None.
 
-    G is assumed to grow in proportion to the rows, up to its quantile at 0.01 divided
-    by the multiplicity. As the split was selected by G, the effect is the excess over
+    G, the statistic of the likelihood-ratio test, is assumed to grow in proportion to
+    the rows, up to its quantile at 0.01 divided by the multiplicity, by which the
+    p-value is multiplied. As the split was selected by G, the effect is the excess over
     the quantile at 1 divided by the multiplicity, which the best candidate split
     reaches by chance.
     """

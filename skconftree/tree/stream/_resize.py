@@ -8,6 +8,8 @@ warning, a *background* tree is trained, which may replace the whole tree. *Chal
 may replace subtrees, and *monitors* have the errors of nodes. `X_pool` are unlabeled
 rows. A *cut* is a threshold that a split may use, and the *box* of a leaf its limits in
 feature space.
+
+The *memory* of a leaf has its rows or their statistics.
 """
 
 from typing import NamedTuple
