@@ -251,10 +251,11 @@ def check_outcomes(errors, takes_numbers):
 class LocalRepair(VersionedState, BaseEstimator):
     """Replacement of the subtrees that a drift affects; also ``drift="local"``.
 
-    This is not a drift detector. Each node of a growing tree is monitored. When the
-    error rate of the rows that reach a node seems to rise, an alternative subtree is
-    trained on the next rows. It replaces the subtree of the node when it is
-    significantly better, or when the error rate of the node has risen significantly.
+    This is not a drift detector. Each node of a tree that `partial_fit` trains is
+    monitored. When the error rate of the rows that reach a node seems to rise, an
+    alternative subtree is trained on the next rows. It replaces the subtree of the node
+    when it is significantly better, or when the error rate of the node has risen
+    significantly.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """Distillation: a tree fitted to the predictions of another classifier.
 
 The tree is trained on real rows, those that the user passes, and on synthetic rows. A
-*schema* has the names, types and categories of the columns.
-
-*Competitors* are the best splits on other features.
+*schema* has the names, types and categories of the columns. *Competitors* are the best
+splits on other features.
 """
 
 from __future__ import annotations

@@ -80,9 +80,9 @@ COUNTERPARTS = {
 class Growth(NamedTuple):
     """Context on which the meaning of a parameter may depend.
 
-    `total` is the weight of all rows, None in a stream. `relative` means relative
-    weights. `in_forest`: the tree is one of a forest. `rate` is how often a tree of a
-    forest learns a row, on average.
+    `total` is the weight of all rows, None in a stream. `relative`: only the ratios of
+    the weights of rows matter. `in_forest`: the tree is one of a forest. `rate` is how
+    often a tree of a forest learns a row, on average.
     """
 
     estimator: object

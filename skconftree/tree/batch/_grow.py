@@ -155,15 +155,15 @@ def grow(
     Any number of threads may grow trees from the same data at once.
 
     The sample of the data has the number of occurrences of each row. Rows are never
-    copied. The tree and its evidence are those of a table in which each row is repeated
-    as often as it occurs in the sample, but `n_node_samples` counts each row once. If
-    rows are repeated more than four times on average, sums of evidence may differ in
-    their last bits. A `lookahead` requires the
-    conditions of `resolve_lookahead`, and a sample without `distinct` weights. Features
-    in the mask `left_out` are not searched. `consumes` saves a copy of the table's
-    arrays; the data cannot be used again. The threads of a `thread_team` share the
-    work, unless the table is sparse or codes are looked up (see `uses_lookup`); the
-    tree is the same. With `keeps_stops`, the tree stores why each leaf was not split.
+    copied. The tree and the statistics of its splits are those of a table in which each
+    row is repeated as often as it occurs in the sample, but `n_node_samples` counts
+    each row once. If rows are repeated more than four times on average, these
+    statistics may differ in their last bits. A `lookahead` requires the conditions of
+    `resolve_lookahead`, and a sample without `distinct` weights. Features in the mask
+    `left_out` are not searched. `consumes` saves a copy of the table's arrays; the data
+    cannot be used again. The threads of a `thread_team` share the work, unless the
+    table is sparse or codes are looked up (see `uses_lookup`); the tree is the same.
+    With `keeps_stops`, the tree stores why each leaf was not split.
     """
     sample = data.sample()
     distinct = sample.distinct

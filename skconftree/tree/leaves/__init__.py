@@ -1,1 +1,1 @@
-"""Statistics and predictions of growing leaves."""
+"""Statistics and predictions of the leaves of trees that are trained row by row."""

@@ -3,7 +3,8 @@
 *Evidence* has the statistics of a split, *costs* those by which look-ahead chose it,
 *competitors* the best splits on other features, and *stops* why a node is a leaf, if
 the tree `keeps_stops`. Look-ahead compares splits by the subtrees below them. Codes are
-the numbers of categories.
+the numbers of categories. *Branching* has where a split sends missing values and
+categories.
 """
 
 import numpy as np
@@ -153,7 +154,7 @@ def weights(counts, class_weight, parent):
 
 
 def _totals(value):
-    # Summed in the order of the classes, as a growing tree does for a single row.
+    # Summed in the order of the classes, as in a tree that is trained row by row.
     return np.add.accumulate(value, axis=1)[:, -1:]
 
 

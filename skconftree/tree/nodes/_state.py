@@ -3,7 +3,8 @@
 The *evidence* of a split has its statistics, such as the number of candidate splits
 that are expected to look as good by chance; the *runner-up* is the best split on
 another feature. *Look-ahead* chooses a split by the costs of the subtrees below it.
-*Codes* are the numbers of categories.
+*Codes* are the numbers of categories. *Branching* has where a split sends missing
+values and categories.
 """
 
 from enum import IntEnum

@@ -1,4 +1,4 @@
-"""Add classes and columns to the state of a growing tree.
+"""Add classes and columns to the state of a tree that is trained row by row.
 
 The state of the leaves is described in `leaves/_leaf.pyx`: arrays in a fixed order,
 whose sizes follow from the numbers of features and classes. The rows that the tree has
@@ -7,9 +7,7 @@ learned so far do not have the new classes, and miss the values of the new colum
 warning, a *background* tree is trained, which may replace the whole tree. *Challengers*
 may replace subtrees, and *monitors* have the errors of nodes. `X_pool` are unlabeled
 rows. A *cut* is a threshold that a split may use, and the *box* of a leaf its limits in
-feature space.
-
-The *memory* of a leaf has its rows or their statistics.
+feature space. The *memory* of a leaf has its rows or their statistics.
 """
 
 from typing import NamedTuple

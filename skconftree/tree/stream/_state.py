@@ -1,4 +1,4 @@
-"""Recipe (constructor arguments) and state of a growing tree, with validation.
+"""Recipe (constructor arguments) and state of a tree that is trained row by row.
 
 Recipes are read from pickles, and compiled code uses their values as indices. Settings
 validate themselves; this module validates the rest and its consistency with the tree. A
@@ -23,7 +23,7 @@ MAX_SEED = 2**62
 
 
 class Recipe(NamedTuple):
-    """Arguments from which a growing tree is made.
+    """Arguments from which a tree that is trained row by row is made.
 
     `seed` is for random features and cuts. `nominal` features are ascending. `X_pool`
     are unlabeled rows. `box` has the limits of the features if the weight of a leaf is
@@ -144,7 +144,7 @@ STATE_VERSION = 7
 
 
 class GrowerState(NamedTuple):
-    """State of a growing tree, in the order of its tuple after the version."""
+    """State of the growth of a tree, in the order of its tuple after the version."""
 
     n_rows_seen: int
     weight_seen: float
