@@ -117,11 +117,18 @@ TESTS = {
             "tests/tree/test_evidence_on_streams.py",
         ),
     ),
-    "criteria": ((*KERNELS, *TREES), REFERENCE, (*SPLITS, "tests/bounds", *OWN_RULES)),
+    "criteria": (
+        ("tests/criteria", *KERNELS, *TREES),
+        REFERENCE,
+        (*SPLITS, "tests/bounds", *OWN_RULES),
+    ),
     "tree/split": (TREES, REFERENCE, SPLITS),
     "tree/pruning": (
         TREES,
-        ("tests/tree/test_pruning.py", "tests/tree/test_lookahead.py"),
+        (
+            *("tests/tree/test_pruning_limits.py", "tests/tree/test_pruning.py"),
+            "tests/tree/test_lookahead.py",
+        ),
         (
             *("tests/tree/test_protected_splits.py", "tests/tree/test_shrinkage.py"),
             *("tests/tree/test_leaf_reason.py", "tests/tree/test_tree_defaults.py"),

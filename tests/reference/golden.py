@@ -370,6 +370,42 @@ def nodes():
                 children[0, 1:] = 0
                 children[1] = size
                 yield scale * children, settings
+    yield from special_nodes()
+
+
+def special_nodes():
+    """Yield nodes at the limits of the rules: as `nodes` does."""
+    tables = [
+        [[5, 5], [5, 5]],  # expected counts of 5, 10, and no association
+        [[10, 10], [10, 10]],
+        [[6, 4], [4, 6]],
+        [[13, 7], [7, 13]],
+        [[1, 0], [0, 1]],
+        [[9, 0], [0, 9]],
+        [[7, 0], [3, 0]],  # one class only
+        [[3, 3], [1, 0]],
+        [[2**20, 7], [9, 2**20 + 5]],  # beyond tables of integers
+        [[3e8, 2e8], [2e8, 3e8 + 7e4]],
+        [[0.02, 0.01], [0.01, 0.05]],
+        [[4, 0, 2], [0, 0, 5]],  # a class without rows
+        [[8, 8, 8], [8, 8, 8]],
+        [[30, 2, 1], [1, 25, 2]],
+        [[5, 1, 0, 0], [0, 6, 2, 0], [1, 0, 0, 9]],
+    ]
+    for i, table in enumerate(tables):
+        children = np.array(table, dtype=float)
+        n = children.sum()
+        settings = {
+            "pool": children.sum(axis=1) * (1 + i % 3),
+            "n_tests": (1, 2, 1000)[i % 3],
+            "time": n,
+            "depth": i % 2,
+            "attributes": 1 + i % 2,
+            "attempt": 1 + i % 2,
+            "n_fresh": n * (1 - 0.75 * (i % 2)),
+            "runner_up": (0.0, None, 0.45)[i % 3],
+        }
+        yield children, settings
 
 
 def scanned(score, children, pool):

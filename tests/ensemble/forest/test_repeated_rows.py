@@ -241,3 +241,23 @@ def test_the_slow_samples_are_the_fast_ones():
         counts = fast.counts(tree)
         assert (counts == slow.counts(tree)).all()
         assert (fast.distinct_weights(counts) == slow.distinct(counts)).all()
+
+
+def test_scores_of_a_large_block_of_candidates():
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 2, 130)
+    problem = {
+        "X": (rng.normal(size=(130, 1)) + y[:, np.newaxis]).astype(np.float32),
+        "y": y,
+        "K": 2,
+        "weight": rng.integers(1, 4, 130),
+        "n_draws": None,
+        "X_pool": (3.0 * rng.normal(size=(150, 1))).astype(np.float32),
+        "class_weight": None,
+        "max_features": 1,
+        "growth": {"max_leaf_nodes": 2},
+    }
+    bound, expected = settings_of("credible", "gini", 2)
+    (tree,), (root,) = grow_both(problem, bound, expected, "gini", False, 1)
+    assert len(tree.feature) > 1
+    assert_same(tree, root)
