@@ -498,19 +498,34 @@ def test_naive_bayes_of_rows_with_missing_values(memory, stream, late):
     assert_scored_by_bayes(memory, stream, False)
 
 
-def assert_scored_by_bayes(memory, stream, weighted):
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("memory", ["histogram", "gaussian"])
+@pytest.mark.parametrize("n_features", [14, 15, 20, 21, 41])
+def test_naive_bayes_of_many_features(n_features, memory, n_classes):
+    """One logarithm is taken of the product of at most 14 or 20 factors."""
+    kinds = ["continuous", "continuous", "one_hot", "continuous", "ties"]
+    kinds = (9 * kinds)[: n_features - 1] + ["constant"]
+    stream = make_stream(n_features, 130, n_classes, kinds, signal=0.05)
+    assert_scored_by_bayes(memory, stream, False, 10)
+    stream.X[::7, :9] = np.nan
+    if memory == "gaussian":
+        assert_scored_by_bayes(memory, stream, True, 10)
+
+
+def assert_scored_by_bayes(memory, stream, weighted, n_rows=None):
     class_weight = None
     if weighted:
         class_weight = {c: 0.5 + 0.75 * c for c in range(stream.n_classes)}
     model, leaf = single_leaf(
         stream, memory, leaf_prediction="nb", class_weight=class_weight
     )
-    found = model.predict_proba(stream.X)
+    rows = stream.X[:n_rows]
+    found = model.predict_proba(rows)
     assert np.isfinite(found).all()
     if not stream.weights.any():
         np.testing.assert_allclose(found, 1 / stream.n_classes)
         return
-    scores = np.array([bayes_scores(leaf, x, stream.n_classes) for x in stream.X])
+    scores = np.array([bayes_scores(leaf, x, stream.n_classes) for x in rows])
     if weighted:
         scores += np.log(list(class_weight.values()))
     np.testing.assert_allclose(

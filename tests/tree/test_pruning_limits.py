@@ -191,6 +191,27 @@ def test_c45_prunes_many_tables_as_defined(confidence, nominal_splits):
     assert len(sizes) > 2
 
 
+def test_the_first_of_equally_large_branches_is_raised():
+    """On this table, the branches of a node have as many rows, and one is raised."""
+    rng, n = np.random.default_rng(1250), 40
+    X = np.column_stack(
+        [
+            np.arange(n) % 2,
+            rng.integers(0, 3, (n, 3))[:, 0],
+            rng.normal(size=n).round(1),
+        ]
+    ).astype(np.float32)
+    rate = np.where(X[:, 0] > 0, 0.8, 0.2)
+    y = (rng.random(n) < rate).astype(int) ^ (X[:, 2] > 1)
+    y[:2] = 0, 1
+    tree = ConfidenceTreeClassifier(None).fit(X, y).tree_
+    nested = reference.nested(tree, reference.Data(X, y, np.ones(n), np.ones(2)))
+    expected = reference.prune(nested, "c45", 0.45)
+    pruned = ConfidenceTreeClassifier(None, pruning=C45Pruning(0.45)).fit(X, y)
+    assert same_tree(pruned.tree_, expected)
+    assert pruned.get_n_leaves() == 8 < tree.n_leaves
+
+
 def merged_nodes(tree):
     """Nodes that become leaves, by the definition."""
     leaf, label = tree.n_children == 0, tree.proba.argmax(axis=1)
