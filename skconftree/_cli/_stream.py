@@ -1,4 +1,4 @@
-"""``skconftree stream``: prequential evaluation of a tree on the rows of a table.
+"""``skconftree stream``: test a tree on each row of a table, then train it on the row.
 
 The *fingerprint* of a table is a checksum of the rows that have been read. A value is
 *unparseable* if it is a text in a numeric column.

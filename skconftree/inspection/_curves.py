@@ -162,9 +162,10 @@ class ActiveCurveDisplay(CurveDisplay):
 class PrequentialDisplay(CurveDisplay):
     """Prequential metrics of models along a stream, and the drifts they detected.
 
-    Each point of a line is the metric of one window, at its last row. A triangle at the
-    bottom is a concept drift that the model of this color detected. For accuracies the
-    baseline that predicts the previous label is drawn in gray.
+    Prequential evaluation predicts each row, then learns it. Each point of a line is
+    the metric of one window, at its last row. A triangle at the bottom is a concept
+    drift that the model of this color detected. For accuracies the baseline that
+    predicts the previous label is drawn in gray.
 
     Create it with :meth:`from_estimator` or :meth:`from_records`.
 

@@ -70,7 +70,7 @@ class LeafLimits:
         ValueError
             If honest limits are requested and no rows have been counted, a sequence is
             requested for a tree without `partial_fit`, or conditional limits for a
-            distilled tree.
+            distilled tree, which was fitted to the predictions of a classifier.
 
         See Also
         --------

@@ -3,8 +3,9 @@
 The *evidence* of a split is the number of candidate splits that would look as good by
 chance, in four levels. A subtree of weak evidence is *folded*: closed until it is
 opened. A *near tie* is a split on another feature whose gain is not significantly
-different. An *audit* tests the splits on held-out rows. A partially linear tree adds a
-linear *score* to the values of its leaves.
+different. An *audit* tests the splits on held-out rows. A *distilled* tree is fitted to
+the predictions of a classifier. A partially linear tree adds a linear *score* to the
+values of its leaves.
 """
 
 from __future__ import annotations

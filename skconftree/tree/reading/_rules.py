@@ -1,9 +1,9 @@
 """Trees and forests as standalone rules: a list, JSON, Python or SQL.
 
 Rules report the *evidence* for splits: the number of candidate splits that would look
-as good by chance, as one of four levels. A partially linear tree adds a linear *score*
-to the values of its leaves. If a node `keeps_unknown`, rows whose category no branch
-takes stay there.
+as good by chance, as one of four levels, or "distilled" for a tree that is fitted to
+predictions. A partially linear tree adds a linear *score* to the values of its leaves.
+If a node `keeps_unknown`, rows whose category no branch takes stay there.
 """
 
 from __future__ import annotations
