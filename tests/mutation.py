@@ -76,7 +76,7 @@ SPLITS = tuple(
             "skipped_validation",
             "split_attempts",
         ),
-        *("ctree", "monotonic"),
+        *("ctree", "monotonic", "candidate_blocks"),
         *("expected_by_chance", "leaf_reason", "pool_rows"),
     )
 ) + (
