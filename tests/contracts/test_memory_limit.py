@@ -185,3 +185,34 @@ def test_a_forest_counts_those_of_its_trees():
     learn(forest, stream, [len(stream)], 0)
     each = [tree.n_inactive_leaves_ for tree in forest.estimators_]
     assert forest.n_inactive_leaves_ == sum(each) > 0
+
+
+def test_bytes_of_a_leaf():
+    """Three counts per class, besides that of the tree; and what its memory has."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+
+    def n_bytes(bound="gtest", n_classes=2, d=1, pool=None, **parameters):
+        model = ConfidenceTreeClassifier(bound, grace_period=1e9, **parameters)
+        X = rng.normal(size=(200, d))
+        return model.partial_fit(X, y, np.arange(n_classes), X_pool=pool).n_bytes_
+
+    for d in (1, 3):
+        pool = rng.normal(size=(20, d))
+        rows, volume = (
+            n_bytes(CredibleBound(0.1, pool_weight=kind), d=d, pool=pool)
+            for kind in ("pool", "volume")
+        )
+        assert volume - rows == 8 * (2 * d + 1)
+        for n_classes in (2, 4):
+            sizes = [
+                [n_bytes(n_classes=k, d=d, leaf_memory=memory) for k in (n_classes, 5)]
+                for memory in ("rows", "histogram", "gaussian")
+            ]
+            per_class = np.diff(sizes).ravel() / (5 - n_classes)
+            moments = 8 + 8  # a pointer, and the weight of the class
+            assert per_class.tolist() == [
+                8 * 4 + moments,
+                8 * 4 + 32 * 8 * d,
+                8 * 4 + moments,
+            ]

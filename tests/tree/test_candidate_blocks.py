@@ -52,7 +52,7 @@ def test_dense_rows(criterion, n_classes, weights):
 def test_rows_with_missing_values(n_classes):
     """The cuts are scored with missing values on either side, and these alone."""
     for last in ENDS:
-        X, y, rng = rows(last, n_classes)
+        X, y, _ = rows(last, n_classes)
         holes = np.full((30, 1), np.nan, dtype=np.float32)
         for side in (0, 1):
             tree = ConfidenceTreeClassifier(
