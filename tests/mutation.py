@@ -11,8 +11,9 @@ editable install of this checkout, without uncommitted changes: a mutant takes t
 of its file, or of its extension module, while its tests run.
 
 A run continues an output that exists, and judges the survivors there again, after tests
-were added or with more of them: `--stages 1` runs the quick ones only. `--part 1/2`
-runs every second mutant, so that two checkouts can share the work.
+were added or with more of them: `--stages 1` runs the quick ones only, and `--passed 1`
+those of the later stages for these survivors. `--part 1/2` runs every second mutant, so
+that two checkouts can share the work.
 
 A mutant whose behavior cannot differ is equivalent: whoever reviews the survivors
 writes "equivalent" into the column `result` and why into `reason`. `score` prints
@@ -409,11 +410,11 @@ def run_tests(paths, first, note, seconds):
     return pytest.main([*options, *paths], plugins=[Record(first, note, seconds)])
 
 
-def judge(package, stages, known, seconds):
+def judge(package, stages, known, seconds, passed=0):
     """Run the tests of a package until one fails: ("killed", the test)."""
     with tempfile.TemporaryDirectory() as folder:
         note = Path(folder, "test")
-        for paths in TESTS[package][:stages]:
+        for paths in TESTS[package][passed:stages]:
             note.write_text("collection", encoding="utf-8")
             if in_a_fork(run_tests, paths, known, note, seconds, timeout=3600) != 0:
                 return "killed", note.read_text("utf-8")
@@ -437,7 +438,7 @@ def write(rows, path):
         writer.writerows(rows.values())
 
 
-def run(packages, sample, seed, part, stages, output, seconds):
+def run(packages, sample, seed, part, stages, passed, output, seconds):
     """Draw mutants, judge each of them and write the table."""
     for module in PRELOADED:
         importlib.import_module(module)
@@ -465,7 +466,8 @@ def run(packages, sample, seed, part, stages, output, seconds):
         with mutated(build, name, change) as compiles:
             result, test = "invalid", ""
             if compiles:
-                result, test = judge(package, stages, known, seconds)
+                skipped = passed if mine in rows else 0
+                result, test = judge(package, stages, known, seconds, skipped)
         known.append(test)
         rows[mine] = dict(zip(FIELDS, (*mine, result, ""), strict=True))
         write(rows, output)
@@ -514,6 +516,7 @@ def main():
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--part", default="1/1")
     command.add_argument("--stages", type=int, help="of the tests, all if not given")
+    command.add_argument("--passed", type=int, default=0, help="stages, by survivors")
     command.add_argument("--output", type=Path, required=True)
     command.add_argument("--seconds", type=int, default=60, help="CPU time of a test")
     command = commands.add_parser("score")
