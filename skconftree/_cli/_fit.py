@@ -351,7 +351,10 @@ def _tested(fitted, parsers, options, progress, like=None):
 
 
 def _save_tree(tree, features, parsers, dialect, options):
-    """Save a tree, with the metadata to read other tables in the same way."""
+    """Save a tree, with the metadata to read other tables in the same way.
+
+    The readings are the names of the parsers of the columns.
+    """
     metadata = {
         "kind": FITTED,
         "target": options.target,

@@ -222,7 +222,7 @@ def make_estimator(options, pool):
 
 def _texts(options):
     # Returns all columns as texts, empty for missing values, the inferred types by
-    # name, notes, and the dialect.
+    # name, notes, and the dialect (delimiter, decimal sign and encoding).
     with open_stream(options.data, None, options) as stream:
         types = dict(zip(stream.features, stream.lookahead(), strict=True))
         notes = header_notes(stream)

@@ -28,7 +28,7 @@ CRITERIA = (
 # Baselines, and the maximal number of rows for which they are the default.
 BASELINES = {"all": 50_000, "cart": 500_000, "none": float("inf")}
 BUDGET = 60.0  # CPU seconds for the baselines
-ALPHA = 0.05  # family-wise error of an audit
+ALPHA = 0.05  # family-wise error of an audit, the tests of all splits
 TABLE = (
     ".csv with a header or .jsonl, plain or compressed as .gz, .bz2 or .xz; .parquet "
     "(needs pyarrow); a folder or a pattern of such files, whose folders named "

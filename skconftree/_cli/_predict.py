@@ -119,7 +119,7 @@ def _as_sum(record, names, label):
 
 
 def _dialect_of(stream, model, progress):
-    """Return the dialect of the table, in an encoding that has all classes."""
+    """Return delimiter, decimal sign, and an encoding that has all classes."""
     dialect = stream.dialect
     if dialect.can_encode([model.target or "", *map(str, model.tree.classes_)]):
         return dialect

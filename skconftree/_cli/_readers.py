@@ -705,7 +705,7 @@ DICTIONARY_TYPES = {*STRING_TYPES, "binary", "large_binary", "binary_view"}
 
 
 class ParquetStream:
-    """Reader of a Parquet file, in batches of a row group."""
+    """Reader of a Parquet file, in batches of a row group (a block of rows)."""
 
     late_notes = ()  # see `CsvStream`
     has_fingerprints = True

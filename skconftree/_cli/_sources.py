@@ -62,7 +62,7 @@ class FilesStream:
     def __init__(self, path, target, files, open_file):
         self.path, self._files, self._open_file = path, files, open_file
         self.n_rows = self.fingerprint = 0
-        # of the current file: its index, its first row, the fingerprint before it
+        # of the current file: its index, its first row, the checksum of the rows before
         self._index = self._first = self._fingerprint = 0
         self._notes, self._dialect, self._features_used = [], None, None
         with open_file(files[0], None) as stream:
@@ -91,7 +91,7 @@ class FilesStream:
 
     @property
     def dialect(self):
-        """Dialect of the first file."""
+        """Delimiter, decimal sign and encoding of the first file."""
         return self._dialect or self._stream.dialect
 
     @property

@@ -1,8 +1,8 @@
 """Tables in memory: for `fit`, and for the predictions of a saved model.
 
 A *reader* (`stream`) reads a table once, in chunks of rows. The *dialect* of a file is
-its delimiter, decimal sign and encoding. `lookahead` infers the types of the columns
-from the first rows.
+its delimiter, decimal sign and encoding; `readings` are names of parsers of columns.
+`lookahead` infers the types of the columns from the first rows.
 """
 
 from itertools import islice

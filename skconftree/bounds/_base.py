@@ -124,7 +124,7 @@ class BaseBound(VersionedState, BaseEstimator):
         Whether inherited rows that the parent stored individually count as evidence
         too, as they do at every depth in ``fit``. Rows that were summarized in a
         histogram do not. Bounds with a guarantee over repeated split attempts, such as
-        anytime-valid e-values, must not set this.
+        e-values, which are valid after every row, must not set this.
     fixed_cuts : bool
         Whether the candidate thresholds of a growing leaf must stay the same over its
         life.

@@ -342,8 +342,8 @@ def excess_risk_upper(
 
     A leaf with equally frequent classes has a large risk that no prediction can lower.
     The excess risk is the difference between the probabilities of the best class and
-    the predicted class, times the weight of the leaf. Active learning on a fixed
-    partition minimizes it, as the strategy "mbinomial" of [1]_ does.
+    the predicted class, times the weight of the leaf. Active learning with fixed leaves
+    minimizes it, as the strategy "mbinomial" of [1]_ does.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Prequential evaluation tests a model on each row, then trains it on the row. A *run* is
 a `PrequentialEvaluator`. Methods decorated by `learns` or `reads` take its lock for
-writing or reading.
+writing or reading. The *no-change* baseline predicts the last label.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Metrics of streams: from counts, and by scorers of scikit-learn."""
+"""Metrics of streams: from counts, and by scorers of scikit-learn.
+
+A row is *tested* if it is predicted before its label is learned. A *record* has the
+metrics of the rows so far (`PrequentialRecord`). Two baselines predict the last label
+(*no change*) and the most frequent label so far (*majority*).
+"""
 
 import math
 import warnings

@@ -19,7 +19,7 @@ from ._metrics import STREAM_METRICS, Predictions, resolved_scorers
 if TYPE_CHECKING:
     from ._evaluator import PrequentialRecord
 
-REPORT_EVERY = 1000  # rows between two records, unless the user says otherwise
+REPORT_EVERY = 1000  # rows between two records (metrics so far), by default
 SCORES = (
     "accuracy",
     "balanced_accuracy",

@@ -128,7 +128,10 @@ class ColumnCounts(NamedTuple):
 
 
 class ValueCounter:
-    """Counter of the values of a column, part by part; in cells if there are many."""
+    """Counter of the values of a column, part by part; in cells if there are many.
+
+    `query` has what the present pass over the table is to count.
+    """
 
     def __init__(self, query):
         self.query = query

@@ -2,7 +2,8 @@
 
 Values are replaced by codes: indices of the bins, categories or distinct values of a
 column. Bins are found by counting values in intervals (cells), and a coder maps values
-to codes. A `schema` has the names, types and categories of the columns.
+to codes. A `query` is what a pass over the table has to count for a column. A `schema`
+has the names, types and categories of the columns.
 """
 
 from __future__ import annotations

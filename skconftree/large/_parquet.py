@@ -1,4 +1,9 @@
-"""Parts of a table in Parquet files: batches of rows, one in memory at a time."""
+"""Parts of a table in Parquet files: batches of rows, one in memory at a time.
+
+A *row group* is a block of rows that a file stores together. Columns of *partitions*
+have the values in the names of folders (``column=value``). The *stamp* of a file, such
+as its size and time, differs if the file has changed.
+"""
 
 import os
 from collections import Counter
@@ -82,7 +87,7 @@ class ParquetParts:
 
     @staticmethod
     def labels_of(frame):
-        """Return the values of the only column of a table, and a mask if some miss."""
+        """Return the known values of a single column, and a mask of missing ones."""
         labels = frame.column(0)
         missing = labels.is_null(nan_is_null=True)
         if not labels.null_count and not missing.to_numpy().any():
@@ -106,7 +111,10 @@ class ParquetParts:
             raise _changed(self._files[-1])
 
     def total(self, task, columns, *by_row, thread_team=None):
-        """Add up the counts of a task, such as `Counting`, over the batches."""
+        """Add up the counts of a task over the batches.
+
+        `task.start` makes empty counts, to which `task.count` adds those of a batch.
+        """
         states = {}
 
         def count(thread, frame, start, *rows):
@@ -206,7 +214,8 @@ def iter_batches(source, columns=None):
     Parameters
     ----------
     source : path or list of paths
-        A file, folder, pattern or address, as in :func:`skconftree.large.fit`.
+        A file, folder, pattern or address such as ``s3://bucket/rows/``, as in
+        :func:`skconftree.large.fit`.
     columns : list of str, default=None
         The columns, in this order. None: all columns.
 

@@ -216,7 +216,7 @@ class OASISModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Restore a model from its serialized state."""
+        """Restore a model from its serialized state; errors name `owner`."""
         owner = cls.__new__(cls) if owner is None else owner
         state = merge_defaults(state, default_parameters(cls), "The state of OASIS")
         state["schema"] = Schema.of_state(state["schema"], owner)

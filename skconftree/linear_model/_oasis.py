@@ -1,6 +1,7 @@
 """The estimator OASIS: an online linear classifier that uses unlabeled rows, too.
 
-A `schema` has the names and types of the columns, and reads later rows.
+A `schema` has the names and types of the columns, and reads later rows. A model `grows`
+once the scale of the features is known, so that it can learn.
 """
 
 from __future__ import annotations

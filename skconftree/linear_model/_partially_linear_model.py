@@ -190,7 +190,7 @@ class PartiallyLinearModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Restore a model from its serialized state."""
+        """Restore a model from its serialized state; errors name `owner`."""
         what = "The state of a partially linear tree"
         state = merge_defaults(state, default_parameters(cls), what)
         tree = ConfidenceTreeClassifier()

@@ -618,8 +618,8 @@ class ConfidenceTreeClassifier(
         return _safe_indexing(pool, row_indices), row_indices
 
     def _check_call(self, classes, X_pool):
-        # Validated in the first call only, because validation takes as long as ten
-        # rows.
+        # Validated in the first call only, before the model `grows` (row by row),
+        # because validation takes as long as ten rows.
         if self._model is None or not self._model.grows:
             if not get_config()["skip_parameter_validation"]:
                 self._validate_params()

@@ -165,10 +165,10 @@ class EarlyModel(Lockable):
     both trees are stored before a row is learned, and compared later, so that the model
     is consistent if learning is interrupted: its number of rows is that of the
     incremental tree. After `refit_rows` rows the used tree replaces this model in its
-    `owner`.
+    `owner`, the estimator.
     """
 
-    grows = True
+    grows = True  # whether the model learns row by row
 
     def __init__(self, incremental, parameters, refit_rows, *, owner):
         self.incremental, self.parameters = incremental, parameters

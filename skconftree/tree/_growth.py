@@ -3,10 +3,10 @@
 A *bound* is the split rule of a tree. A *grower* trains a tree row by row, and a
 *recipe* (stream/_state.py) has the arguments from which a grower is made. The *pool*,
 `X_pool`, consists of unlabeled rows, from which some bounds compute the weights of
-branches; others use the volume of a leaf. A *schema* has the names, types and
-categories of the columns. *Look-ahead* compares the splits of a node by the pruned
-subtrees that can be grown below them. An *index* (_row_index.py) has the rows of a
-table by leaf.
+branches; others use the volume of a leaf. A model `grows` if it learns row by row. A
+*schema* has the names, types and categories of the columns. *Look-ahead* compares the
+splits of a node by the pruned subtrees that can be grown below them. An *index*
+(_row_index.py) has the rows of a table by leaf.
 """
 
 from functools import wraps
@@ -481,7 +481,7 @@ def make_stream_model(
     `call` has the arguments of `partial_fit`, a `Call`. `split_rule` is the result of
     `resolve_split_rule` for a new tree; an existing tree keeps its split rule. In a
     forest, each leaf draws its features once, and each tree learns a row `rate` times
-    on average.
+    on average. The model uses the lock of its `owner`, an estimator.
     """
     if model is None:
         bound, criterion = split_rule

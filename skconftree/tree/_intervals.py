@@ -1,4 +1,8 @@
-"""Confidence limits of class probabilities, and the rows they are computed from."""
+"""Confidence limits of class probabilities, and the rows they are computed from.
+
+A model `grows` if it learns row by row. The `raw_proba` of a node are its class
+proportions, before shrinkage.
+"""
 
 from __future__ import annotations
 
@@ -186,7 +190,7 @@ def limits_in_leaves(model, rows, confidence_level, method):
 
 
 def count_rows(tree, X, y, weight, finite):
-    """Count rows in the nodes of a tree."""
+    """Count rows in the nodes of a tree; `finite` if X has no missing values."""
     cell = find_leaves(tree, X, finite) * tree.max_n_classes + y
     size = tree.node_count * tree.max_n_classes
     counts = np.bincount(cell, weights=weight, minlength=size).astype(np.float64)

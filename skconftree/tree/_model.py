@@ -3,7 +3,8 @@
 A grower (stream/_grower.pyx) trains the tree incrementally, from a recipe with its
 arguments. A bound is the split rule of a tree. A *schema* has the names, types and
 categories of the columns. The *evidence* of a split are the statistics by which it was
-accepted. *Competitors* are the best splits on other features.
+accepted. *Competitors* are the best splits on other features. The *pool* has unlabeled
+rows, by which a bound can weigh children.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ PARTS = dict.fromkeys(
 
 
 def read_parts(state, owner, shared=None):
-    """Make the parts of a model from a state, each validated on its own."""
+    """Make validated parts of a model from a state; errors name the `owner`."""
     defaults = {k: v for k, v in PARTS.items() if shared is None or k not in shared}
     state = merge_defaults(state, defaults, "The state of a tree")
     resolved = read_resolved(state["resolved"])
@@ -128,9 +129,10 @@ class TreeModel(Lockable):
 
     The tree was grown from `n_rows_before` rows. If it `waits`, leaves use naive Bayes
     only after `partial_fit` with further rows. `honest_counts` are of held-out rows.
-    The model uses the lock of its `owner`. A distilled tree has a `fidelity`: its
-    agreement with the classifier. `grows` is True if the model learns row by row;
-    `class_weight` then has the weight of each class, or is None if all are 1.
+    The model uses the lock of its `owner`, the estimator. A distilled tree has a
+    `fidelity`: its agreement with the classifier. `grows` is True if the model learns
+    row by row; `class_weight` then has the weight of each class, or is None if all are
+    1.
     """
 
     def __init__(

@@ -6,7 +6,9 @@ an error about the state, and `check_state_parts` raises such errors. `merge_def
 completes settings of an older version; `NO_DEFAULT` marks those without a default.
 `load` and `save` read and write a model file with metadata, which `load_metadata` reads
 alone. `reads_argument` decorates a function that locks a model while it reads it.
-`escape` is for text in HTML, and `warn` warns at the line of the user's code.
+`find_files` lists the files of a path or pattern, and `partition_values` has the values
+of columns that names of folders define. `escape` is for text in HTML, and `warn` warns
+at the line of the user's code.
 """
 
 from ._codec import (

@@ -307,7 +307,7 @@ class StateError(ValueError):
 
 
 def corrupt_state(owner, part=None):
-    """Return an error for a state that would let compiled code leave its arrays."""
+    """Return an error for a state of `owner` that would make compiled code unsafe."""
     named = "" if part is None else f": {part}"
     return StateError(
         f"The state of this {owner} is corrupt{named}. Load another copy, or fit again."

@@ -81,8 +81,8 @@ class QueryContext:
     memory : dict
         Cache of the strategy that is cleared when labels are withdrawn.
     answers : list
-        Batches of labels since `fit`, in order, with ``rows``, ``known`` (whether a row
-        was not skipped) and ``labels`` of the known rows.
+        Batches of labels since `fit`, in order, with ``rows``, ``known`` (False for a
+        row that got no label) and ``labels`` of the known rows.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class QueryContext:
         self._model_after = None
         self._chosen = ()  # rows of a batch that count as labeled for distances
         self.follows_labels = False  # whether a density of unlabeled rows was requested
-        self.tie_break = "random"
+        self.tie_break = "random"  # "leaf": leaves with many rows per label first
         self._key = key
 
     @cached_property
@@ -173,7 +173,7 @@ class QueryContext:
         return len(self.classes)
 
     def rng(self, use: int) -> np.random.Generator:
-        """Random generator for one use, in the same state until labels are taught.
+        """Random generator for one use, in the same state until `teach` adds labels.
 
         Parameters
         ----------

@@ -527,6 +527,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     def _check_call(self, classes, X_pool):
         model, name = self._model, type(self).__name__
+        # a model `grows` if it has learned rows by `partial_fit`
         starting = model is None or not model.grows
         if not get_config()["skip_parameter_validation"]:
             if starting:

@@ -3,9 +3,10 @@
 A `Plan` has the resolved parameters with which a tree is grown. A *grower* trains a
 tree row by row. The *pool* consists of unlabeled rows, from which bounds (split rules)
 can compute the weights of branches. A `TreeModel` has a tree and what its predictions
-need. A *template* is a tree as an unfitted estimator. A `schema` has the names, types
-and categories of the columns. The `rate` is how often a tree learns a row of a stream,
-on average.
+need; it `grows` if it learns row by row. A *template* is a tree as an unfitted
+estimator. A `schema` has the names, types and categories of the columns. `finite` is
+whether rows have no missing values. The `rate` is how often a tree learns a row of a
+stream, on average.
 """
 
 import threading

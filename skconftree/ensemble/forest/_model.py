@@ -4,7 +4,8 @@ A *grower* trains a tree row by row. A *template* is a tree as an unfitted estim
 The `schema` has the names and types of the columns, and validates rows. The *state* of
 a model is what is pickled; `canonical` makes the pickles of equal states equal.
 `finite` is whether rows have no missing values. A step is a block of consecutive rows
-that all trees learn together. The *evidence* for a split has its test statistics.
+that all trees learn together. A model `grows` if it learns row by row. The *evidence*
+for a split has its test statistics.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -131,8 +132,9 @@ class DrawnRows(NamedTuple):
         return np.sort(self.row_indices[self.starts[groups] + turn])
 
 
-# Parameters that are fixed for the trees of a forest. They have no look-ahead, because
-# averaging compensates for greedy splits, and threads grow different trees.
+# Parameters that are fixed for the trees of a forest. They have no look-ahead (choice
+# of splits by the subtrees below them), because averaging compensates for greedy
+# splits, and threads grow different trees.
 FIXED_PARAMETERS = {"lookahead": 0, "refit_rows": 0, "n_jobs": None}
 TREE_PARAMETERS = tuple(
     name
@@ -179,7 +181,7 @@ def trees_to_keep(forest):
 
 
 def tree_parameters(forest):
-    """Return the parameters of the trees: a dict for each bound."""
+    """Return the parameters of the trees: a dict for each bound (split rule)."""
     listed = isinstance(forest.bound, list | tuple)
     bounds = list(forest.bound) if listed else [forest.bound]
     for bound in bounds:
@@ -537,7 +539,7 @@ class ForestModel:
 
     @classmethod
     def of_state(cls, state, owner):
-        """Restore a model from its serialized state, which is validated."""
+        """Restore a model from its state, which is validated; errors name `owner`."""
         owner = cls.__new__(cls) if owner is None else owner
         state = merge_defaults(state, default_parameters(cls), "The state of a forest")
         shared = read_columns(state, owner)

@@ -1,4 +1,8 @@
-"""Predictions of a forest, and confidence intervals of its probabilities."""
+"""Predictions of a forest, and confidence intervals of its probabilities.
+
+A model `grows` if it learns row by row; it `is_compact` if it was saved for predictions
+alone.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class NCMEstimator(ModelClassifier):
     `_kind`.
     """
 
-    bound_ = fitted("bound", "The resolved bound.")
+    bound_ = fitted("bound", "The resolved bound (split rule).")
     criterion_ = fitted("criterion", "The resolved criterion.")
     n_updates_ = fitted("n_updates", "Number of updates by `partial_fit`.")
 

@@ -4,7 +4,8 @@ Models are immutable. An update creates another model, which replaces the previo
 in one assignment. The code of a class is its index among the known classes. `times` is
 how often each row is in the sample of a tree. An update of a tree regrows it, changes
 its class counts, or *continues* its growth: new rows are added, and the leaves that
-they reach may be split.
+they reach may be split. A *plan* has the resolved parameters of growth, with the
+*bound*, the split rule of a tree.
 """
 
 from dataclasses import dataclass, fields
@@ -203,7 +204,8 @@ class NCMForestModel(NCMModel):
     `regrown` is a mask of the trees grown by the last call. `times` has the shape
     (n_trees, n_rows), with a column per stored row. `leaves` caches the leaves of the
     stored rows in each tree; it is not serialized. Without stored rows, `times` and
-    `leaves` are None.
+    `leaves` are None. `tree_errors` are those that the last update compared with
+    `threshold`; the next one adds `penalty` to the errors (`select_regrown`).
     """
 
     parameters: dict
@@ -414,7 +416,8 @@ def resolve_plan(estimator):
         requested_bound, criterion, estimator.delta, caller
     )
     if bound is not None and isinstance(
-        bound.kernel(criterion, 2),  # its compiled object, which may be of these kinds
+        # the compiled object; those of these kinds compare all thresholds
+        bound.kernel(criterion, 2),
         IntervalBound | EvidenceBound | NodeTest,
     ):
         raise InvalidParameterError(

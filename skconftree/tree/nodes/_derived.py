@@ -51,7 +51,7 @@ def _of_nodes(arrays, rows, result):
     # Scatter values of splits to their nodes; `result` has defaults for the others.
     if len(rows):
         nodes = arrays["parent"][first_children(arrays["parent"])]
-        for name in rows.dtype.names:  # without a bound only some fields of evidence
+        for name in rows.dtype.names:  # fewer without a bound (split rule)
             result[name][nodes] = rows[name]
     return result
 

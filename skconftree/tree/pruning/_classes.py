@@ -102,8 +102,9 @@ class PessimisticPruning(BasePruning):
             keep_as_leaf &= ~(strong & _changes_proportions(tree))
         return keep_as_leaf
 
-    # The cost ignores `protect_below`, also in growth with look-ahead: strong splits
-    # that do not change a predicted class have the same cost.
+    # The cost ignores `protect_below`, also in look-ahead, which compares splits by the
+    # pruned subtrees below them: strong splits that do not change a predicted class
+    # have the same cost.
     def leaf_cost(self, n_leaves: int) -> LeafCost | None:
         return PessimisticCost(self.confidence, n_leaves)
 
@@ -113,7 +114,7 @@ class PessimisticPruning(BasePruning):
 
 def _changes_proportions(tree):
     """Whether the children of each node have other class proportions than the node."""
-    value, parent = tree.raw_proba, tree.parent
+    value, parent = tree.raw_proba, tree.parent  # proportions before shrinkage
     differs = np.zeros(tree.node_count, dtype=bool)
     differs[parent[1:][(value[1:] != value[parent[1:]]).any(axis=1)]] = True
     return differs

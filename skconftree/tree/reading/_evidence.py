@@ -9,7 +9,8 @@ any. The logarithm is stored, because the number can be too small for a float.
 A distilled tree was trained on the predictions of another classifier, which are not
 evidence. Look-ahead chooses a split by trial trees that are grown below it. The
 *runner-up* of a split is the best split on another feature, and a *competitor* any such
-split; z is the difference of their gains in standard errors.
+split; z is the difference of their gains in standard errors. An *e-value* measures
+evidence that may be examined after every row.
 """
 
 import math
@@ -139,7 +140,9 @@ class SplitEvidence(NamedTuple):
 
     `node_table` describes the fields. `tried` is the feature of another split: the one
     whose subtrees had the smallest cost, `tried_cost`, in look-ahead. `since` is the
-    log e-value of the rows since the split.
+    log e-value of the rows since the split. Bounds compare confidence limits of the
+    impurity, `child_limit` and `parent_limit`, or scores, whose difference has a
+    confidence interval of half-width `radius`.
     """
 
     level: str
@@ -226,6 +229,7 @@ class EvidenceReader:
         self.names = names
         self.statistic_name = getattr(estimator.bound_, "statistic_name", "confidence")
         self.is_distilled = hasattr(estimator, "fidelity_")
+        # a model `grows` if it learns row by row
         self.notes = (AT_SPLIT,) if estimator._model.grows else ()
 
     def __call__(self, stored, trials=None, since=math.nan):

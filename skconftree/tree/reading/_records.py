@@ -3,8 +3,10 @@
 A bound is the split rule of a tree, see `skconftree.bounds`. A near tie is a split on
 another feature whose gain is not significantly different. Look-ahead chooses a split by
 the trees that can be grown below it. A distilled tree was trained on the predictions of
-another classifier. *Evidence* is the number of candidate splits that would look as good
-by chance. *Stops* are the reasons why nodes are leaves, with the split that was
+another classifier; its *real rows* are those that the user passed, as opposed to
+synthetic ones. *Evidence* is the number of candidate splits that would look as good by
+chance. A *competitor* is the best split on another feature, and the *runner-up* the
+best of these. *Stops* are the reasons why nodes are leaves, with the split that was
 rejected or pruned.
 """
 
@@ -552,7 +554,7 @@ def read_nodes(
     is_nominal, missing_seen = tree.is_nominal[nodes], tree.missing_seen[nodes]
     counts, value = tree.counts[nodes], tree.proba[nodes]
     best = value.argmax(axis=1)  # as in `predict`
-    raw = tree.raw_proba[nodes]
+    raw = tree.raw_proba[nodes]  # class proportions, before shrinkage
     share = raw[np.arange(len(nodes)), best]
     tests = SplitTexts(estimator, names, decimals)
     branches = [
@@ -726,7 +728,8 @@ class SplitTexts:
         self.categories = estimator.categories_
         model = estimator._model
         self.dates = model.schema.dates
-        # later rows of partial_fit may have fractions
+        # `whole` has the columns of integers, unless the model `grows` by partial_fit:
+        # later rows may have fractions
         self.whole = () if model.grows else model.schema.whole
         self.names = names
         self.decimals = decimals

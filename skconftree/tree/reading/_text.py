@@ -2,9 +2,12 @@
 
 A bound is the split rule of a tree. A near tie is a split on another feature whose gain
 is not significantly different. Look-ahead chooses a split by the trees that can be
-grown below it. The real rows of a distilled tree are the training rows that the user
-passed, as opposed to synthetic rows. An *audit* tests the splits on held-out rows. A
-partially linear tree adds a linear *score* to the values of its leaves.
+grown below it. *Evidence* for a split is the number of candidate splits that would look
+as good by chance; *competitors* are the best splits on other features. A subtree of
+weak evidence is *folded*, that is, shown as a leaf. The real rows of a distilled tree
+are the training rows that the user passed, as opposed to synthetic rows. An *audit*
+tests the splits on held-out rows. A partially linear tree adds a linear *score* to the
+values of its leaves.
 """
 
 from __future__ import annotations

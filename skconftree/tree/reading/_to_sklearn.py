@@ -163,7 +163,7 @@ class _BinaryTree:
         self.class_weight = tree.class_weight
         self.counts = tree.counts
         self.value = tree.proba
-        self.raw = tree.raw_proba
+        self.raw = tree.raw_proba  # before shrinkage
         self.shrinkage = tree.shrinkage
         self.n_rows = tree.n_node_samples
         self.weight = tree.weighted_n_node_samples
