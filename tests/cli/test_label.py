@@ -1,23 +1,20 @@
 """``skconftree label``, as a person at a terminal sees it."""
 
 import csv
-import fcntl
 import io
 import json
 import os
 import re
 import select
 import signal
-import subprocess
 import sys
-import termios
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
+from reference.programs import COMMAND, Process
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from skconftree import load_model
@@ -25,7 +22,6 @@ from skconftree._cli import main
 from skconftree._cli._text import UserError
 from skconftree._cli._text_model import TextFeatures
 
-SCRIPT = Path(sys.executable).with_name("skconftree")
 SPAM = "cheap offer win money now free click prize".split()
 HAM = "meeting tomorrow report lunch project team budget plan".split()
 REST = "the a of and to in is you that it".split()
@@ -48,25 +44,13 @@ def pool(tmp_path):
     return path, labels
 
 
-def own_terminal():
-    """Make Ctrl-C a signal, which a test run in the background would ignore."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
 class Terminal:
-    """The real command in a pseudo-terminal."""
+    """The command in a pseudo-terminal."""
 
     def __init__(self, *argv):
         self.place, inside = os.openpty()
-        self.run = subprocess.Popen(
-            [SCRIPT, *map(str, argv)],
-            stdin=inside,
-            stdout=inside,
-            stderr=inside,
-            start_new_session=True,
-            preexec_fn=own_terminal,
-        )
+        ends = dict.fromkeys(("stdin", "stdout", "stderr"), inside)
+        self.run = Process(COMMAND, *argv, **ends)
         os.close(inside)
         self.text = ""
 
@@ -92,9 +76,7 @@ class Terminal:
         os.write(self.place, keys.encode())
 
     def close(self):
-        if self.run.poll() is None:
-            self.run.kill()
-        self.run.wait()
+        self.run.close()
         os.close(self.place)
 
 

@@ -12,13 +12,12 @@ import pickle
 import resource
 import signal
 import stat
-import subprocess
-import sys
 import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
+from reference.programs import PIPE, Process
 from reference.registries import STREAM_BOUNDS
 
 import skconftree
@@ -110,16 +109,12 @@ with locked(sys.argv[1]) as scratch:
 
 @contextlib.contextmanager
 def holder(model):
-    run = subprocess.Popen(
-        [sys.executable, "-P", "-c", HOLD, str(model)], stdout=subprocess.PIPE
-    )
+    run = Process(HOLD, model, stdout=PIPE)
     try:
         assert run.stdout.readline() == b"held\n"
         yield run
     finally:
-        run.kill()
-        run.wait()
-        run.stdout.close()
+        run.close()
 
 
 def test_a_second_run_reports_the_owner_of_the_model(table, folder, tmp_path, capsys):

@@ -4,14 +4,12 @@ import contextlib
 import os
 import pty
 import re
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from reference.programs import COMMAND, Process
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import _text, main
@@ -19,7 +17,6 @@ from skconftree._cli._stream import ProgressReporter
 from skconftree._cli._text import Progress
 from skconftree.evaluation import PrequentialEvaluator
 
-SCRIPT = Path(sys.executable).with_name("skconftree")
 CLEARED = "\r\x1b[K"
 
 
@@ -50,9 +47,7 @@ def on_a_terminal(argv):
     """What a command writes to standard error, if that is a terminal."""
     ours, theirs = pty.openpty()
     with contextlib.closing(os.fdopen(ours, "rb", buffering=0)) as screen:
-        run = subprocess.Popen(
-            [SCRIPT, *argv], stdout=subprocess.DEVNULL, stderr=theirs
-        )
+        run = Process(COMMAND, *argv, stderr=theirs)
         os.close(theirs)
         said = b""
         with contextlib.suppress(OSError):  # the other end is closed

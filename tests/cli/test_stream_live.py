@@ -6,12 +6,12 @@ import pickle
 import random
 import re
 import signal
-import subprocess
 import sys
 import time
 
 import numpy as np
 import pytest
+from reference.programs import COMMAND, PIPE, Process
 
 from skconftree._cli import main
 from skconftree._cli._live import LiveInput
@@ -46,17 +46,12 @@ class Run:
     def __init__(self, folder, *more):
         argv = ["stream", "-", *SETTINGS, *more]
         self.log = open(folder / "log", "ab+")
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "skconftree", *argv],
-            stdin=subprocess.PIPE,
-            stdout=self.log,
-            stderr=subprocess.PIPE,
-        )
+        ends = {"stdin": PIPE, "stdout": self.log, "stderr": PIPE}
+        self.process = Process(COMMAND, *argv, **ends)
         self.err = b""
 
     def send(self, text):
         self.process.stdin.write(text.encode())
-        self.process.stdin.flush()
 
     def until(self, words):
         """Wait for words on standard error."""
@@ -68,10 +63,12 @@ class Run:
     def end(self, number=None):
         if number is not None:
             self.process.send_signal(number)
-        rest = self.process.communicate(timeout=60)[1]
-        self.err += rest
+        self.process.stdin.close()
+        self.err += self.process.stderr.read()
         self.log.close()
-        return self.process.returncode
+        status = self.process.wait()
+        self.process.close()
+        return status
 
 
 def tree_of(path):

@@ -4,11 +4,12 @@ import json
 import pickle
 import random
 import runpy
-import subprocess
+import signal
 import sys
 from pathlib import Path
 
 import pytest
+from reference.programs import PIPE, Process
 
 from skconftree import ConfidenceTreeClassifier
 from skconftree.datasets import make_sea
@@ -28,14 +29,13 @@ def test_a_killed_consumer_continues(tmp_path, monkeypatch, seed):
     pairs = zip(ROWS, LABELS, strict=True)
     log.write_text("".join(json.dumps(x | {"label": y}) + "\n" for x, y in pairs))
     argv = [str(PROGRAM), str(log), str(state)]
-    process = subprocess.Popen(
-        [sys.executable, "-P", *argv], stdout=subprocess.PIPE, text=True
-    )
+    code = f"import runpy; runpy.run_path({str(PROGRAM)!r}, run_name='__main__')"
+    process = Process(code, *argv[1:], stdout=PIPE)
     with process.stdout as out:
         told = [int(out.readline()) for _ in range(random.Random(seed).randint(1, 20))]
-        process.kill()
+        process.send_signal(signal.SIGKILL)
         told += map(int, out.read().split())
-    process.wait()
+    process.close()
     offset, model = pickle.loads(state.read_bytes())
     assert offset >= told[-1]
     assert model.n_rows_seen_ == offset

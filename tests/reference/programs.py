@@ -8,68 +8,152 @@ of the interpreter. For POSIX only.
 import atexit
 import os
 import pickle
-import select
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
+import time
 from functools import cache
+from subprocess import DEVNULL, PIPE
 
 SERVER = """
-import os, pickle, sys, tempfile
+import os, pickle, signal, socket, sys
 from sklearn.base import clone
 from skconftree import *
+from skconftree._cli import _fit, _label, _stream
 
-code = ""
-for code in iter(lambda: pickle.load(sys.stdin.buffer), None):
-    errors = tempfile.TemporaryFile()
-    if not (child := os.fork()):
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(errors.fileno(), 1)
-        os.dup2(errors.fileno(), 2)
-        break
-    _, status = os.waitpid(child, 0)
-    errors.seek(0)
-    answer = os.waitstatus_to_exitcode(status), errors.read().decode()
-    errors.close()
+channel = socket.socket(fileno=int(sys.argv[1]))
+for request in iter(lambda: pickle.load(sys.stdin.buffer), None):
+    if isinstance(request, int):
+        pid, status = os.waitpid(request, os.WNOHANG)
+        answer = os.waitstatus_to_exitcode(status) if pid else None
+    else:
+        files = socket.recv_fds(channel, 1, 3)[1]
+        if not (answer := os.fork()):
+            break
+        for file in files:
+            os.close(file)
     pickle.dump(answer, sys.stdout.buffer)
     sys.stdout.flush()
 else:
-    code = ""
+    sys.exit()
+channel.close()
+os.setsid()
+for number, file in enumerate(files):
+    os.dup2(file, number)
+    os.close(file)
+if os.isatty(0):
+    import fcntl, termios
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+sys.stdin = open(0, closefd=False)
+sys.stdout = open(1, "w", closefd=False)
+sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)
+# a process that is started in the background inherits that it is ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
+code, sys.argv, folder, environment = request
+os.chdir(folder)
+os.environ.clear()
+os.environ.update(environment)
 exec(compile(code, "<program>", "exec"), {"__name__": "__main__"})
 """
+COMMAND = "import sys; from skconftree._cli import main; sys.exit(main())"
+
+
+class Process:
+    """A running program, used like `subprocess.Popen`; its pipes are of bytes.
+
+    If its standard input is a terminal, the terminal controls it.
+    """
+
+    def __init__(self, code, *argv, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL):
+        channel = _server()[1]
+        theirs, ours = zip(_ends(stdin, 1), _ends(stdout), _ends(stderr), strict=True)
+        self.stdin, self.stdout, self.stderr = ours
+        socket.send_fds(channel, [b"."], theirs)
+        argv = ["program", *map(str, argv)]
+        self.pid = _ask((textwrap.dedent(code), argv, os.getcwd(), dict(os.environ)))
+        self.returncode = None
+        for given, file in zip((stdin, stdout, stderr), theirs, strict=True):
+            if given in (PIPE, DEVNULL):
+                os.close(file)
+
+    def poll(self):
+        if self.returncode is None:
+            self.returncode = _ask(self.pid)
+        return self.returncode
+
+    def wait(self, timeout=60.0):
+        end = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > end:
+                raise TimeoutError(f"The program has not ended in {timeout} seconds.")
+            time.sleep(0.005)
+        return self.returncode
+
+    def send_signal(self, number):
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def close(self):
+        """Kill the program, if it has not ended, and close its pipes."""
+        self.send_signal(signal.SIGKILL)
+        self.wait()
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 def run_program(code, timeout):
     """Run a program in a process of its own, which must end without an error."""
-    server = _server()
-    pickle.dump(textwrap.dedent(code), server.stdin)
+    with tempfile.TemporaryFile() as said:
+        program = Process(code, stdout=said, stderr=said)
+        try:
+            status = program.wait(timeout)
+        except BaseException:
+            os.killpg(program.pid, signal.SIGKILL)  # with what it has started
+            raise
+        finally:
+            program.close()
+        said.seek(0)
+        assert status == 0, said.read().decode() or f"exit code {status}"
+
+
+def _ends(file, ours=0):
+    """File descriptor of the program and, of a pipe, the file at our end."""
+    if file == PIPE:
+        ends = os.pipe()
+        return ends[1 - ours], open(ends[ours], ("rb", "wb")[ours], buffering=0)
+    if file == DEVNULL:
+        return os.open(os.devnull, os.O_RDWR), None
+    return (file if isinstance(file, int) else file.fileno()), None
+
+
+def _ask(request):
+    server = _server()[0]
+    pickle.dump(request, server.stdin)
     server.stdin.flush()
-    if not select.select([server.stdout], [], [], timeout)[0]:
-        os.killpg(server.pid, signal.SIGKILL)
-        _close(server)
-        _server.cache_clear()
-        raise TimeoutError(f"The program has not ended after {timeout} seconds.")
-    status, said = pickle.load(server.stdout)
-    assert status == 0, said or f"exit code {status}"
+    return pickle.load(server.stdout)
 
 
 @cache
 def _server():
+    ours, theirs = socket.socketpair()
     server = subprocess.Popen(
-        [sys.executable, "-P", "-c", SERVER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,  # a group of its own, to be killed as one
+        [sys.executable, "-P", "-c", SERVER, str(theirs.fileno())],
+        stdin=PIPE,
+        stdout=PIPE,
+        pass_fds=[theirs.fileno()],
+        start_new_session=True,  # Ctrl-C is for the tests
     )
-    atexit.register(_close, server)
-    return server
+    theirs.close()
+    atexit.register(_close, server, ours)
+    return server, ours
 
 
-def _close(server):
-    """End the server; a second call does nothing."""
-    if server.poll() is None and not server.stdin.closed:
-        pickle.dump(None, server.stdin)
-    server.stdin.close()
-    server.stdout.close()
+def _close(server, channel):
+    pickle.dump(None, server.stdin)
+    for file in (server.stdin, server.stdout, channel):
+        file.close()
     server.wait()

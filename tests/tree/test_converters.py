@@ -1,12 +1,11 @@
 """Converters of other libraries accept the results of `to_sklearn`."""
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from reference.effort import cases
+from reference.programs import run_program
 from sklearn.datasets import load_breast_cancer
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
@@ -115,21 +114,21 @@ def test_shap_explains_trees_with_missing_values():
 @pytest.mark.parametrize(
     "name", cases(["tree", "nominal tree", "nominal forest"], ["nominal tree"])
 )
-def test_copies_do_not_need_this_package(name, tmp_path):
+def test_copies_do_not_need_this_package(name, tmp_path, monkeypatch):
     model, rows = MODELS[name]
     copied = model.fit(rows, NAMES).to_sklearn()
     with open(tmp_path / "model.pkl", "wb") as file:
         pickle.dump((copied, rows, model.predict_proba(rows)), file)
-    program = (
-        "import pickle, sys\n"
-        "sys.modules['skconftree'] = None  # whoever imports it gets an error\n"
-        "copied, rows, proba = pickle.load(open('model.pkl', 'rb'))\n"
-        "assert (copied.predict_proba(rows) == proba).all()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr.decode()
+    monkeypatch.chdir(tmp_path)
+    program = """
+        import pickle, sys
+        for name in [name for name in sys.modules if name.startswith("skconftree")]:
+            sys.modules[name] = None  # whoever imports it gets an error
+        with open("model.pkl", "rb") as file:
+            copied, rows, proba = pickle.load(file)
+        assert (copied.predict_proba(rows) == proba).all()
+    """
+    run_program(program, timeout=60.0)
 
 
 def test_naive_bayes_has_no_copy():
