@@ -546,23 +546,24 @@ def test_chosen_labels_are_better_than_random_ones(seed):
 
 def test_texts_are_sparse_rows():
     rng = np.random.default_rng(0)
-    y = (rng.random(600) < 0.1).astype(int)
+    y = (rng.random(300) < 0.1).astype(int)
     kinds = [["meeting", "report", "team"], ["cheap", "money", "win"]]
     texts = [
         " ".join([*rng.choice(kinds[label], 2), *rng.choice(list("abcdefgh"), 6)])
         for label in y
     ]
     X = TfidfVectorizer(token_pattern=r"\w+").fit_transform(texts)
-    model = LearningToSampleClassifier(60, random_state=0).fit(X, y)
+    settings = {"budget": 60, "n_rounds": 4, "random_state": 0}
+    model = LearningToSampleClassifier(**settings).fit(X, y)
     assert model.score(X, y) > 0.97
     assert model.labels_.mean() > 0.15  # the rare class is queried more often
-    again = LearningToSampleClassifier(60, random_state=0).fit(csr_array(X), y)
+    again = LearningToSampleClassifier(**settings).fit(csr_array(X), y)
     assert (again.queried_ == model.queried_).all()
     proba = model.predict_proba(X)
     np.testing.assert_array_equal(again.predict_proba(X.tocsc()), proba)
     np.testing.assert_array_equal(model.predict_proba(X.toarray()), proba)
-    narrow = LearningToSampleClassifier(20, random_state=0).fit(X[:, :1], y)
+    narrow = LearningToSampleClassifier(20, n_rounds=2, random_state=0).fit(X[:, :1], y)
     assert narrow.n_labeled_ == 20
-    learner = ActiveLearner(LearningToSampleClassifier(), strategy="lts")
+    learner = ActiveLearner(LearningToSampleClassifier(n_rounds=2), strategy="lts")
     learner.fit(X).run(lambda _, rows: y[rows], budget=12)
     assert learner.n_labeled_ == 12

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from reference.effort import examples
+from joblib import parallel_config
+from reference.effort import cases, examples
 from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -212,7 +213,7 @@ def test_the_audit_judges_before_it_learns():
 def test_the_audit_is_rarely_wrong():
     # The classifier is as it was in the beginning, and its risk, 0.4, is above the
     # limit: every session that stops is wrong.
-    errors, n = 0, examples(100)
+    errors, n = 0, examples(100, 5)
     for seed in range(n):
         rng = np.random.default_rng(seed)
         y = (rng.random(400) < 0.4).astype(int)
@@ -261,7 +262,8 @@ def test_looks_count_from_the_last_change():
 # -- simulations --------------------------------------------------------------------
 
 
-def test_simulation_equals_sessions_by_hand_and_does_not_depend_on_jobs():
+@pytest.mark.parametrize("backend", cases(["threading", "loky"], ["threading"]))
+def test_simulation_equals_sessions_by_hand_and_does_not_depend_on_jobs(backend):
     wine, y = load_wine(return_X_y=True)
     options = {
         "cv": 2,
@@ -276,7 +278,8 @@ def test_simulation_equals_sessions_by_hand_and_does_not_depend_on_jobs():
     assert result.strategies == ["random", "margin", "entropy", "boct"]
     assert result.n_labels.tolist() == [8, 10, 12, 14]
     assert result.scores.shape == (4, 2, 4)
-    both = simulate(tree, wine, y, strategies, n_jobs=2, **options)
+    with parallel_config(backend):
+        both = simulate(tree, wine, y, strategies, n_jobs=2, **options)
     np.testing.assert_array_equal(result.scores, both.scores)
     assert (result.scores[0] != result.scores[1]).any()
     rows = result.summary()
