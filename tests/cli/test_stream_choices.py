@@ -11,7 +11,7 @@ from skconftree import ConfidenceTreeClassifier
 from skconftree._cli import main
 from skconftree.evaluation import iter_prequential
 
-N = 1300
+N = 600
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 10, size=(N, 3)).round(3)
 Y = np.where((X[:, 0] > 5) ^ (RNG.random(N) < 0.1), "heavy", "light")
@@ -27,7 +27,7 @@ def write(path, keep=slice(None), missing=()):
         writer.writerow(["id", *NAMES, "kind", "odd"])
         for place in np.arange(N)[keep]:
             label = "?" if place in missing else Y[place]
-            odd = "inf" if place == 1200 else 1
+            odd = "inf" if place == 500 else 1
             writer.writerow([ID[place], *X[place], label, odd])
     return str(path)
 
@@ -72,7 +72,7 @@ def test_a_run_goes_on_where_rows_were_left_out(tmp_path, delay):
     gaps = set(np.flatnonzero(MISSING))
     whole, part = tmp_path / "whole.csv", tmp_path / "part.csv"
     write(whole, missing=gaps)
-    write(part, slice(0, 700), missing=gaps)
+    write(part, slice(0, 300), missing=gaps)
     more = ["--skip-missing", "--delay", delay, "--classes", "heavy,light"]
     assert run(str(whole), *more, "--output", tmp_path / "a") == 0
     assert run(str(part), *more, "--output", tmp_path / "b") == 0

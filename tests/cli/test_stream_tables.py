@@ -95,7 +95,7 @@ def test_the_tree_is_the_one_that_partial_fit_grows(table, rows, tmp_path, capsy
     np.testing.assert_array_equal(saved.predict_proba(X), tree.predict_proba(X))
 
 
-@pytest.mark.parametrize("size", ["1", "37", "9999"])
+@pytest.mark.parametrize("size", cases(["1", "37", "9999"], ["37", "9999"]))
 def test_the_size_of_pieces_leaves_no_trace(table, tmp_path, left_alone, size):
     model = tmp_path / "model"
     assert main(command(table, model, "--chunk-size", size)) == 0
