@@ -10,7 +10,7 @@ import pickle
 
 import numpy as np
 import pytest
-from reference.effort import crossed
+from reference.effort import crossed, examples
 from reference.leaf_state import COUNTED_ROWS, read_leaves
 from reference.registries import MEMORIES
 from scipy.sparse import csr_matrix
@@ -341,7 +341,7 @@ def one_cut(seed, n, noise=0.2):
 def test_false_replacements(make_rows):
     """At most .05 of the nodes are ever replaced where nothing changes."""
     n_found = n_nodes = 0
-    for seed in range(40):
+    for seed in range(examples(40, 10)):
         X, y = make_rows(seed, 10_000)
         model = ConfidenceTreeClassifier(drift="local").partial_fit(X, y, CLASSES)
         n_found += model.n_drifts_

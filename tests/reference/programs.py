@@ -52,7 +52,7 @@ sys.stdout = open(1, "w", closefd=False)
 sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)
 # a process that is started in the background inherits that it is ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)
-code, sys.argv, folder, environment = request
+code, sys.argv, sys.path[:], folder, environment = request
 os.chdir(folder)
 os.environ.clear()
 os.environ.update(environment)
@@ -73,7 +73,8 @@ class Process:
         self.stdin, self.stdout, self.stderr = ours
         socket.send_fds(channel, [b"."], theirs)
         argv = ["program", *map(str, argv)]
-        self.pid = _ask((textwrap.dedent(code), argv, os.getcwd(), dict(os.environ)))
+        state = sys.path, os.getcwd(), dict(os.environ)
+        self.pid = _ask((textwrap.dedent(code), argv, *state))
         self.returncode = None
         for given, file in zip((stdin, stdout, stderr), theirs, strict=True):
             if given in (PIPE, DEVNULL):
