@@ -42,8 +42,8 @@ def alone(rows, y, *more):
 
 @pytest.mark.parametrize(("chunk_size", "delay"), crossed([1, 7, 1000], [0, 3]))
 def test_dictionaries_equal_a_frame(chunk_size, delay):
-    rows, y = frame()
-    settings = {"classes": ["no", "yes"], "report_every": 250, "delay": delay}
+    rows, y = frame(300)
+    settings = {"classes": ["no", "yes"], "report_every": 80, "delay": delay}
     models = ConfidenceTreeClassifier(), ConfidenceTreeClassifier()
     whole = list(iter_prequential(models[0], rows, y, **settings))
     found = [

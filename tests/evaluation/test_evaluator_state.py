@@ -81,7 +81,7 @@ def test_an_interrupt_leaves_figures_that_fit(name, begun):
     plain.update(*rows)
     after = counted(plain)
     found = set()
-    for line in range(1, 1000, 1 if NIGHT else 7):
+    for line in range(1, 1000, 1 if NIGHT else 13):
         run = pickle.loads(saved)
         before = counted(run)
         stopped = stopped_at(line, lambda run=run: run.update(*rows))
@@ -110,7 +110,7 @@ def test_an_interrupt_while_labels_are_late_leaves_figures_that_fit(
     made.update(X[begun:12], Y[begun:12])
     made.finish()
     stops = 0
-    for line in range(1, 3000, 2 if NIGHT else 11):
+    for line in range(1, 3000, 2 if NIGHT else 29):
         run = pickle.loads(saved)
         stopped = stopped_at(line, lambda run=run: run.update(X[begun:12], Y[begun:12]))
         assert run.n_rows_ == getattr(run.estimator, "n_rows_seen_", 0)

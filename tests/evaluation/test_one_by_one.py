@@ -84,7 +84,7 @@ def test_a_tree_is_that_of_a_frame_of_the_same_rows(make, numbers_only):
 
 @pytest.mark.parametrize("make", NUMERIC)
 def test_models_of_numbers_are_those_of_an_array(make):
-    X, y = make_sea(200, random_state=0)
+    X, y = make_sea(80, random_state=0)
     X = X.astype(float)
     few = {"n_estimators": 3} if make is NCMForestClassifier else {}
     model = make(**few, random_state=0)

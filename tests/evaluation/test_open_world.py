@@ -56,7 +56,7 @@ def test_chunks_do_not_matter(name, settings, is_weighted):
     weight = WEIGHT if is_weighted else None
     run, figures, predicted = evaluated(MAKE[name], [N], weight, **settings)
     assert run.classes_.tolist() == run.estimator.classes_.tolist() == list("ampz")
-    for size in (7, 90):
+    for size in (17, 90):
         other = evaluated(MAKE[name], [size] * -(-N // size), weight, **settings)
         assert other[0].classes_.tolist() == list("ampz")
         assert pickle.dumps(other[0].estimator) == pickle.dumps(run.estimator)

@@ -120,8 +120,8 @@ def test_scores_of_a_bound_with_unlabeled_rows(case, criterion, K):
     n_compared = 0
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        y = rng.integers(0, K, 60)
-        X = (rng.normal(size=(60, 3)) + 1.5 * y[:, np.newaxis]).astype(np.float32)
+        y = rng.integers(0, K, 40)
+        X = (rng.normal(size=(40, 3)) + 1.5 * y[:, np.newaxis]).astype(np.float32)
         problem = {
             "X": X,
             "y": y,
@@ -158,7 +158,7 @@ def test_sorted_features(max_features, weight):
         "X_pool": None,
         "class_weight": None,
         "max_features": max_features,
-        "growth": {"max_depth": 3},
+        "growth": {"max_depth": 2},
     }
     bound, expected = settings_of("derosa", "gini", 2)
     (tree,), (root,) = grow_both(problem, bound, expected, "gini", False, 1)

@@ -69,7 +69,7 @@ def learn(forest, X, y, cuts, weight=None, *, predict=False):
 @given(data=st.data())
 def test_chunks_never_matter(kind, data):
     seed = data.draw(st.integers(0, 10**6))
-    X, y = make_stream(seed)
+    X, y = make_stream(seed, 2100)
     cuts = sorted(data.draw(st.sets(st.integers(1, len(y) - 1), max_size=4)))
     weight = None
     if data.draw(st.booleans()):
