@@ -23,7 +23,6 @@ KEYS = {
 PROGRAM = """
 import faulthandler, sys
 faulthandler.enable()
-sys.path.insert(0, {tests!r})
 from reference.replay import load, replay
 replay(load({path!r}))
 """
@@ -35,7 +34,7 @@ def test_case(path):
     if not case.get("apart") or sys.platform == "win32":  # which cannot fork
         replay(case)
         return
-    program = PROGRAM.format(tests=str(FOLDER.parent), path=str(path))
+    program = PROGRAM.format(path=str(path))
     run_program(program, timeout=240.0)
 
 

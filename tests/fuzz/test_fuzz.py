@@ -36,7 +36,6 @@ def fuzz(*arguments):
 
 PROGRAM = """
 import sys
-sys.path.insert(0, {tests!r})
 from fuzz.run import main
 sys.exit(main({arguments!r}))
 """
@@ -45,7 +44,7 @@ sys.exit(main({arguments!r}))
 @pytest.mark.parametrize(("n", "themes"), cases([*BY_DAY, *SLOW], BY_DAY))
 def test_sequences(n, themes):
     arguments = [str(n), "--first", "1000000", "--theme", *themes]
-    program = PROGRAM.format(tests=str(TESTS), arguments=arguments)
+    program = PROGRAM.format(arguments=arguments)
     run_program(program, timeout=600.0)
 
 

@@ -19,11 +19,14 @@ from functools import cache
 from subprocess import DEVNULL, PIPE
 
 SERVER = """
-import os, pickle, signal, socket, sys
+import gc, os, pickle, signal, socket, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+import reference.replay
 from sklearn.base import clone
 from skconftree import *
 from skconftree._cli import _fit, _label, _stream
 
+gc.freeze()  # otherwise each program would collect all this at its end
 channel = socket.socket(fileno=int(sys.argv[1]))
 for request in iter(lambda: pickle.load(sys.stdin.buffer), None):
     if isinstance(request, int):
@@ -52,7 +55,7 @@ sys.stdout = open(1, "w", closefd=False)
 sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)
 # a process that is started in the background inherits that it is ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)
-code, sys.argv, sys.path[:], folder, environment = request
+code, sys.argv, folder, environment = request
 os.chdir(folder)
 os.environ.clear()
 os.environ.update(environment)
@@ -73,8 +76,7 @@ class Process:
         self.stdin, self.stdout, self.stderr = ours
         socket.send_fds(channel, [b"."], theirs)
         argv = ["program", *map(str, argv)]
-        state = sys.path, os.getcwd(), dict(os.environ)
-        self.pid = _ask((textwrap.dedent(code), argv, *state))
+        self.pid = _ask((textwrap.dedent(code), argv, os.getcwd(), dict(os.environ)))
         self.returncode = None
         for given, file in zip((stdin, stdout, stderr), theirs, strict=True):
             if given in (PIPE, DEVNULL):
@@ -149,6 +151,7 @@ def _server():
         start_new_session=True,  # Ctrl-C is for the tests
     )
     theirs.close()
+    pickle.dump(sys.path, server.stdin)
     atexit.register(_close, server, ours)
     return server, ours
 
