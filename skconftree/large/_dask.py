@@ -257,7 +257,7 @@ class DaskParts:
     rows of a part, `join` adds other counts, `result` makes them compact.
     """
 
-    reads_columns = False
+    reads_columns = False  # each pass reads all columns of a part
 
     def __init__(self, names, sizes):
         self.names = names
@@ -416,7 +416,7 @@ def _call_on_part(function, take, part, partition, start, stop, *rows):
     if len(part) != stop - start:
         raise RuntimeError(
             f"Partition {partition} had {stop - start} rows in an earlier pass and has "
-            f"{len(part)} now. The data must not change during fit; persist it."
+            f"{len(part)} now. The data must not change during fit; call its persist()."
         )
     return function(take(part, partition), *rows)
 

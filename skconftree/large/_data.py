@@ -4,7 +4,8 @@ A part is a block of rows of a table, in memory, mapped from a file or on a Dask
 Its values are replaced by codes: indices into the levels of a column, which are sorted
 values, bins or categories. An engine (`LocalEngine`, `DaskEngine`) counts and divides
 rows where they are stored. `members` are the indices of a node's rows in each part. The
-rows of a small node are gathered in one process, which grows the whole subtree.
+rows of a small node are gathered in one process, which grows the whole subtree. A
+thread team is a pool of threads that share the work, and a reporter reports progress.
 Look-ahead chooses a split by the trees that can be grown below it.
 """
 
@@ -25,7 +26,7 @@ class GrowFromRows(NamedTuple):
 
     `column_metadata` is a `CodedColumn` per column whose codes are not used.
     `grow_below` is the function that grows the subtree. With `has_distinct`, repeated
-    rows of a bootstrap sample count once for the bound (the split rule).
+    rows of a bootstrap sample count once for the bound, the rule that accepts a split.
     """
 
     column_metadata: list

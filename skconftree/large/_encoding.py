@@ -3,7 +3,7 @@
 A part is a block of rows of the table. Encoding replaces the values of a column by
 codes: indices of its bins, categories or distinct values. The levels of a column are
 the largest values of its codes, and the lower edges are the smallest ones; both are the
-same if each code has a single value.
+same if each code has a single value. A `Coder` maps values to codes.
 
 `_add_bins` of `EncodedTable` computes bins from all sorted values of a table in memory.
 Here, they are computed from counts of values in cells, in up to three passes: first in
@@ -378,7 +378,10 @@ CACHED_ROWS = 131_072
 
 
 class Reader(NamedTuple):
-    """Reads the rows of a part with the schema of the whole table."""
+    """Reads the rows of a part with the schema of the whole table.
+
+    `caller` is the name of the estimator, for errors.
+    """
 
     schema: Schema
     caller: str
@@ -502,12 +505,12 @@ class CategoryCounts:
     """Number of rows per category of nominal columns.
 
     The result does not depend on how the table is divided into parts. Columns that
-    identify rows, see `identifying` in `tables._features`, are ignored.
+    identify rows are ignored: more than half of the rows have a unique category.
     """
 
     def __init__(self, is_nominal, names):
         self._counts = [{} if nominal else None for nominal in is_nominal]
-        self._kinds = [None] * len(is_nominal)
+        self._kinds = [None] * len(is_nominal)  # types of the categories
         self._names = names
 
     def add(self, counts_of_part):

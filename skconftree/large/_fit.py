@@ -3,7 +3,7 @@
 Values are replaced by codes: indices of the bins, categories or distinct values of a
 column. Bins are found by counting values in intervals (cells), and a coder maps values
 to codes. A `query` is what a pass over the table has to count for a column. A `schema`
-has the names, types and categories of the columns.
+has the names, types and categories of the columns. A thread team is a pool of threads.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..tables._labels import (
 from ..tables._schema import Schema
 from ..tree._classes import ConfidenceTreeClassifier
 from ..tree.pruning._classes import C45Pruning
-from ..utils._lock import learns
+from ..utils._lock import learns  # locks the estimator
 from ._coded_part import CodedPart
 from ._dask import DaskArrays, DaskParts
 from ._data import PartedData
@@ -85,7 +85,8 @@ class PartedTable(NamedTuple):
     folder: str | os.PathLike[str] | None
     fractional: set
 
-    # attributes that only a table in memory may have
+    # attributes that only a table in memory may have: weights, unlabeled rows
+    # (`X_pool`), and whether only the ratios of the weights matter (`relative`)
     weight, X_pool, relative, is_sparse = None, None, False, False
 
     @property
@@ -108,7 +109,7 @@ class PartedTable(NamedTuple):
     def at(self, row_indices, weight=None):
         """Return some of the rows, in another order.
 
-        `weight` is part of the protocol, but rows in parts have no weights.
+        `weight` is an argument of tables in memory, but rows in parts have no weights.
         """
         positions = np.full(len(self.y), -1, dtype=np.int32)
         positions[row_indices] = np.arange(len(row_indices), dtype=np.int32)
@@ -545,8 +546,9 @@ def fit(
 
     Notes
     -----
-    Settings that need the rows in memory are not supported: ``leaf_memory="rows"``,
-    naive Bayes in `leaf_prediction`, ``pruning="c45"``, `oob_score` and `warm_start`.
+    Settings that need the rows in memory are not supported: ``leaf_memory="rows"``
+    (leaves store their rows), naive Bayes in `leaf_prediction`, ``pruning="c45"``,
+    `oob_score` and `warm_start`.
 
     Examples
     --------

@@ -2,7 +2,8 @@
 
 A *row group* is a block of rows that a file stores together. Columns of *partitions*
 have the values in the names of folders (``column=value``). The *stamp* of a file, such
-as its size and time, differs if the file has changed.
+as its size and time, differs if the file has changed. A *thread team* is a pool of
+threads.
 """
 
 import os
@@ -35,7 +36,7 @@ class ParquetParts:
         self._files = files
         self._metadata = [_read_metadata(file) for file in files]
         self._schema = _unified([known.schema for known in self._metadata], files)
-        self._constants = {
+        self._constants = {  # columns of partitions: their value in each file
             name: values
             for name, values in partition_values(files).items()
             if name not in self._schema.names

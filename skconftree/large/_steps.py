@@ -3,7 +3,7 @@
 A part is a block of rows whose values are replaced by codes (`CodedPart`). The members
 of a node are its rows. A split has outcomes, one per child, and assigns one to each
 code of a feature. The functions do not modify their arguments, so that a lost result
-can be computed again.
+can be computed again. `each` calls a function for each part.
 """
 
 import mmap

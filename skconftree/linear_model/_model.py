@@ -5,7 +5,7 @@ problem separates two classes, or one class from the rest, by hyperplanes (plane
 particles of a particle filter, a weighted sample from their posterior. A `call` has the
 validated arguments of `partial_fit`. Labels are queried by the rule of OASIS, by GBS
 (generalized binary search) or by UC (uncertainty). A `schema` has the names and types
-of the columns, and reads later rows.
+of the columns, and reads later rows. `DictRows` are rows given as dictionaries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..tables._labels import Classes
 from ..tables._row_hashes import Rows
 from ..tables._schema import Schema, refuse_infinite
 from ..utils._codec import canonical, default_parameters, merge_defaults
-from ..utils._lock import reads
+from ..utils._lock import reads  # locks the estimator
 from ..utils._types import Floats, Indices, TableLike
 from ._particle_filter import ParticleFilter, restored
 
@@ -230,7 +230,7 @@ SCORES = ("oasis", "gbs", "uc")
 
 
 class QueryMixin:
-    """Mixin of an estimator with particles: query scores and hypotheses."""
+    """Mixin of an estimator with particles: query scores, and hypotheses (planes)."""
 
     @reads
     def query_score(

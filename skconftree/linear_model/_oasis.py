@@ -1,7 +1,8 @@
 """The estimator OASIS: an online linear classifier that uses unlabeled rows, too.
 
 A `schema` has the names and types of the columns, and reads later rows. A model `grows`
-once the scale of the features is known, so that it can learn.
+once the scale of the features is known, so that it can learn. A `call` has the
+validated arguments of `partial_fit`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .._compat import (
 from ..tables._labels import Classes, is_unlabeled, split_labels
 from ..tables._partial_fit import Call, learn
 from ..utils._fitted import ModelClassifier, fitted
-from ..utils._lock import learns, reads
+from ..utils._lock import learns, reads  # lock the estimator
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn

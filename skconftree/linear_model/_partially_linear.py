@@ -1,6 +1,7 @@
 """A decision tree plus a linear score, fitted together by logistic regression.
 
-A `schema` has the names and types of the columns, and reads later rows.
+A `schema` has the names and types of the columns, and reads later rows. A table is
+`coded` if its categories are replaced by integers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ..tables._labels import Classes, read_classes
 from ..tables._schema import Schema
 from ..tree import ConfidenceTreeClassifier
 from ..utils._fitted import ModelClassifier, fitted
-from ..utils._lock import learns, reads
+from ..utils._lock import learns, reads  # lock the estimator
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import Floats, Indices, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn
@@ -55,8 +56,9 @@ MAX_BY_CHANCE = 0.01  # adjusted p-value above which sibling leaves are merged
 class PartiallyLinearTreeClassifier(ModelClassifier):
     r"""Decision tree plus a linear score, with a constant for each leaf.
 
-    A confidence tree is fitted first. Then one penalized logistic regression is fitted
-    to all columns and to the leaves of the tree, so that the log odds of a row are
+    A `ConfidenceTreeClassifier` is fitted first. Then one penalized logistic regression
+    is fitted to all columns and to the leaves of the tree, so that the log odds of a
+    row are
 
     .. math::
 
@@ -235,7 +237,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         caller = type(self).__name__
         tree = ConfidenceTreeClassifier() if self.tree is None else clone(self.tree)
         unfitted = copy(tree)
-        # no warning about unparseable columns here, because the tree issues it
+        # no warning about values that are not numbers, because the tree issues it
         nominal = nominal_columns(X, tree.categorical_features)
         coded, _, schema = Schema.first(X, caller, nominal)
         coded = coded.tocsr() if issparse(coded) else coded

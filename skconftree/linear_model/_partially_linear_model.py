@@ -57,7 +57,8 @@ class PartiallyLinearModel:
     coefficients except the intercept. `nodes` are the nodes of the tree that have a
     constant: leaves, or inner nodes whose leaves were merged. `replacement` has, for
     each node of the tree, the node that replaces it after merging, or the node itself.
-    `constants` has the constant of each node.
+    `constants` has the constant of each node. In methods, `coded` are the rows `X` with
+    integers instead of categories.
     """
 
     schema: Schema

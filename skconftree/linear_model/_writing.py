@@ -1,7 +1,7 @@
 """The linear score of a partially linear tree as text, and as Python or SQL.
 
-The score is the sum of an intercept, of terms (columns or categories times
-coefficients) and of a constant of the leaf.
+The score is the sum of an intercept (printed as "base"), of terms (columns or
+categories times coefficients) and of a constant of the leaf.
 """
 
 import numpy as np

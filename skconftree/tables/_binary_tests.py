@@ -73,7 +73,8 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
     See Also
     --------
     skconftree.ConfidenceTreeClassifier : Selects thresholds and sets of categories
-        at each node; ``criterion="balance"`` and ``"ec2"`` are made for binary tests.
+        at each node; the criteria ``"balance"`` and ``"ec2"`` (equivalence class edge
+        cutting) are made for binary tests.
 
     Notes
     -----
@@ -140,7 +141,7 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         rows, _, schema = Schema.first(
             X, type(self).__name__, self.categorical_features
         )
-        schema = schema.keep_learned(rows)
+        schema = schema.keep_learned(rows)  # checks the number of categories
         tests = [
             self._thresholds(column) if known is None else self._codes(column, known)
             for column, known in zip(rows.T, _categories(schema), strict=True)

@@ -68,7 +68,8 @@ def is_number(text):
 def warn_of_unparseable(table, counts_of, features, max_categories):
     """Warn of columns of numbers that are nominal because of unparseable values.
 
-    `counts_of(j)` returns the number of rows of each category of column j.
+    `counts_of(j)` returns the number of rows of each category of column j. `kind` is
+    the type of its categories, and `table.declaring` how to declare a nominal column.
     """
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):

@@ -262,7 +262,7 @@ class _ArrowTable(Table):
 
 
 class _DictRowsTable(Table):
-    declaring = "`columns` of OneByOne"
+    declaring = "`columns` of OneByOne"  # which learns rows given as dictionaries
 
     to_numbers = staticmethod(lambda name: f"None in their place and float(x[{name}])")
     is_category = staticmethod(lambda dtype: dtype == "category")

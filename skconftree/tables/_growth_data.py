@@ -1,8 +1,9 @@
 """Training data of trees: encoded columns, labels and weights.
 
-The pool consists of unlabeled rows, which some bounds (split rules of a tree) use. A
-feature with few values is *coded*: each row has the index of its value. Data in *parts*
-are in files or on other machines.
+A *bound* is the rule that accepts or rejects a split, with the parameter `delta`. The
+pool consists of unlabeled rows, which some bounds use. A feature with few values is
+*coded*: each row has the index of its value. Data in *parts* are in files or on other
+machines. A thread team is a pool of threads.
 """
 
 import threading
@@ -47,7 +48,7 @@ class GrowthData(Protocol):
 
     Three classes implement it: `MemoryData`, `SampledData` (a sample of other data, for
     a forest) and `PartedData` in `large`. Threads can share one, because growing a tree
-    does not change it, unless the tree takes over its columns.
+    does not change it, unless the tree uses its arrays instead of copies.
 
     Unlabeled rows have the label `n_classes`. `n_categories` has the number of
     categories of each feature, 0 for numeric ones; it is None if all are numeric.

@@ -3,7 +3,8 @@
 A component is an object that a user may define: a bound (split rule), criterion, drift
 detector, pruning method, query strategy or stopping rule. Its kernel is the compiled
 object that a tree uses. The outcomes of a split are its branches. A growing tree is
-trained by `partial_fit`.
+trained by `partial_fit`: a leaf tries to split after each `grace_period` rows. A bound
+that `tests_features` works with `fit` only.
 """
 
 from __future__ import annotations
@@ -508,9 +509,9 @@ def check_detector(detector: BaseDetector | Any) -> None:
     rows into calls nor on pickling. Invalid parameters must raise an error. A tree that
     is trained by `partial_fit` must be able to use it.
 
-    For detectors of river, and others with its protocol, the updates, clones, copies
-    and pickles are checked instead, because they have neither calls for several rows
-    nor known parameters.
+    For detectors of river, and others with its protocol (`update`, `drift_detected`,
+    `clone`), the updates, clones, copies and pickles are checked instead, because they
+    have neither calls for several rows nor known parameters.
 
     Parameters
     ----------

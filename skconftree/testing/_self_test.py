@@ -20,7 +20,7 @@ from skconftree import (
     BinaryTests,
     ConfidenceForestClassifier,
     ConfidenceTreeClassifier,
-    NCMForestClassifier,
+    NCMForestClassifier,  # of nearest class means
     NCMTreeClassifier,
     OASISClassifier,
     active,
@@ -94,6 +94,7 @@ def known_trees():
     X, y = make_random_tree_stream(
         3000, n_leaves=10, p_left=0.9, p_right=0.1, random_state=0
     )
+    # refit_rows=0: the first rows are not stored to grow the tree again
     grown = ConfidenceTreeClassifier(refit_rows=0).partial_fit(X, y, classes=[0, 1])
     _compare("grown from a stream", grown)
 
@@ -171,7 +172,7 @@ def threads():
 def plugins():
     """Split rules, pruning, detectors, strategies and stopping rules pass checks."""
     for bound in _instances(bounds, bounds.BaseBound):
-        if bound.levels:
+        if bound.levels:  # values of its main parameter, from strict to permissive
             bound.set_params(**{bound.level_parameter: bound.levels[-1]})
         check_bound(bound)
     for pruning in _instances(tree, tree.BasePruning):

@@ -86,7 +86,7 @@ def check_stream_strategy(strategy, estimator):
         _learner(estimator, strategy).query(X[:5])
 
     default_estimators = (
-        ConfidenceTreeClassifier(grace_period=20),
+        ConfidenceTreeClassifier(grace_period=20),  # rows between split attempts
         OASISClassifier(n_particles=50, buffer_size=20),
     )
     estimator = first_supported(

@@ -2,7 +2,7 @@
 
 The *evidence* for a split is the number of candidate splits of its node that would look
 as good by chance: an adjusted p-value. Splits of weak evidence form subtrees that can
-be *folded*, that is, shown as leaves.
+be *folded*, that is, shown as leaves. EC2 is equivalence class edge cutting.
 """
 
 from ._classes import ConfidenceTreeClassifier

@@ -4,7 +4,8 @@ A bound is the split rule of a tree, see `skconftree.bounds`. A *schema* has the
 types and categories of the columns. The *evidence* for a split is the number of
 candidate splits that are expected to look as good by chance, in four *levels*. A *near
 tie* is a split on another feature whose gain is not significantly different.
-*Look-ahead* chooses a split by the subtrees that can be grown below it.
+*Look-ahead* chooses a split by the subtrees that can be grown below it. A *cautious*
+bound needs many rows for a first split, and a *compact* model can only predict.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from ..tables._labels import exact_labels, read_labels, unique_classes
 from ..tables._schema import Schema, as_dense
 from ..tables._sparse import blocks
 from ..utils._fitted import ModelClassifier, fitted
-from ..utils._lock import learns, names_class, reads
+from ..utils._lock import learns, names_class, reads  # lock the estimator
 from ..utils._types import Estimator, Floats, LabelsLike, TableLike
 from ._growth import read_training
 from ._progress import progress_of

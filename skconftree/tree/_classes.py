@@ -1,7 +1,7 @@
-"""The confidence tree estimator.
+"""The estimator `ConfidenceTreeClassifier`, a decision tree.
 
 An *early model* stores the first rows of a stream and is refitted to them, see the
-parameter `refit_rows`.
+parameter `refit_rows`. A `call` has the validated arguments of `partial_fit`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._compat import InvalidParameterError, _safe_indexing
 from ..tables._partial_fit import learn, read_call
 from ..utils._available import available_if
 from ..utils._fitted import fitted
-from ..utils._lock import learns, share_lock
+from ..utils._lock import learns, share_lock  # lock the estimator
 from ..utils._parameter_names import suggests_parameters
 from ..utils._types import LabelsLike, Seed, TableLike
 from ._base import GrownClassifier, ReadableTree, joined_runs
@@ -81,9 +81,10 @@ class ConfidenceTreeClassifier(
         ``"balance"`` selects the split whose smallest branch has most rows, independent
         of their classes, ``"imbalance"`` the one whose smallest branch has fewest. Both
         require ``bound=None``; the impurity of a node is then the Gini index, as with
-        ``"ec2"``. So does a criterion of your own: an object of a class derived from
-        :class:`~skconftree.criteria.BaseCriterion`, or a compiled class, see
-        :func:`skconftree.testing.check_criterion`.
+        ``"ec2"`` (equivalence class edge cutting: separate the most pairs of rows of
+        different classes). So does a criterion of your own: an object of a class
+        derived from :class:`~skconftree.criteria.BaseCriterion`, or a compiled class,
+        see :func:`skconftree.testing.check_criterion`.
     delta : float or None, default=None
         Confidence parameter of the bound; overrides the bound's own. Its meaning and
         range depend on the bound: :func:`skconftree.bounds.param_grid` returns grids
@@ -127,7 +128,8 @@ class ConfidenceTreeClassifier(
         - ``"pessimistic"``: unless the upper limits of its errors have a smaller sum,
         - ``"c45"``: the same with the limits of C4.5; a node may also be replaced by
           its larger branch,
-        - ``"possibilistic"``: unless its possibilistic entropy is lower,
+        - ``"possibilistic"``: unless its possibilistic entropy, which is computed from
+          confidence limits of the class probabilities, is lower,
         - ``"cost_complexity"``: unless it lowers the impurity by more than
           the `ccp_alpha` of the object per leaf, as in scikit-learn,
         - ``"chi2"``: if it is a single split, and class and branch are independent,

@@ -22,7 +22,7 @@ from ..tables._growth_data import stream_weights
 from ..tables._labels import Classes, split_labels
 from ..tables._schema import Schema
 from ..utils._codec import is_count
-from ..utils._lock import reads_argument
+from ..utils._lock import reads_argument  # locks the estimator
 from ..utils._types import Estimator, LabelsLike, Seed, TableLike
 from ..utils._warnings import warn
 from ._classes import ConfidenceTreeClassifier

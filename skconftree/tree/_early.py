@@ -10,6 +10,8 @@ has predicted more of the recent rows correctly, each before it was learned.
 A grower (stream/_grower.pyx) trains the incremental tree, from a recipe with its
 arguments (stream/_state.py). A *schema* has the names, types and categories of the
 columns. *Look-ahead* chooses a split by the subtrees that can be grown below it.
+`X_pool` are unlabeled rows, and `honest_counts` are class counts of held-out rows. A
+`call` has the validated arguments of `partial_fit`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -89,7 +91,7 @@ def start_early(estimator, model, call):
     recipe, seed = model.grower.recipe, estimator.random_state
     seed = seed if isinstance(seed, Integral) else recipe.seed
     parameters["random_state"] = int(seed)
-    if recipe.settings.random_cuts:
+    if recipe.settings.random_cuts:  # splitter="random"
         parameters["max_bins"] = None  # it has no effect in `fit`, with a warning
     *_, defaults, pruning = TreeGrowth.of(estimator)
     settings = recipe.settings

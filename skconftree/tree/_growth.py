@@ -3,10 +3,10 @@
 A *bound* is the split rule of a tree. A *grower* trains a tree row by row, and a
 *recipe* (stream/_state.py) has the arguments from which a grower is made. The *pool*,
 `X_pool`, consists of unlabeled rows, from which some bounds compute the weights of
-branches; others use the volume of a leaf. A model `grows` if it learns row by row. A
-*schema* has the names, types and categories of the columns. *Look-ahead* compares the
-splits of a node by the pruned subtrees that can be grown below them. An *index*
-(_row_index.py) has the rows of a table by leaf.
+branches; others use the volume of a leaf's *box*, its limits in feature space. A model
+`grows` if it learns row by row. A *schema* has the names, types and categories of the
+columns. *Look-ahead* compares the splits of a node by the pruned subtrees that can be
+grown below them. An *index* (_row_index.py) has the rows of a table by leaf.
 """
 
 from functools import wraps
@@ -37,7 +37,7 @@ from ..tables._labels import Classes, read_classes
 from ..tables._row_hashes import Rows
 from ..tables._schema import Schema, as_dense
 from ..tables._sparse import rows_at, take_rows
-from ..utils._lock import learns
+from ..utils._lock import learns  # locks the estimator
 from ..utils._team import ThreadTeam, number_of_threads
 from ..utils._types import Method
 from ..utils._warnings import warn, warn_once_per_ensemble
@@ -74,8 +74,8 @@ class TableRequest(NamedTuple):
 class TrainingTable(NamedTuple):
     """Training rows of trees in memory; none of them has weight 0.
 
-    `y` has indices of `classes`. Weights are frequencies; `relative` is whether they
-    were passed as relative weights. `finite` is whether the input has no NaN.
+    `y` has indices of `classes`. Weights are frequencies; `relative` is whether only
+    the ratios of the passed weights matter. `finite` is whether the input has no NaN.
     `row_indices` are the indices of the rows in the input, which has `n_input_rows`
     rows.
     """
@@ -118,7 +118,7 @@ class TrainingTable(NamedTuple):
         )
 
     def identifying(self):
-        """Mask of nominal columns that identify rows."""
+        """Mask of nominal columns in which most rows have a unique category."""
         return identifying(self.X, self.schema.features, self.weight)
 
     def integer_columns(self, columns, data):
@@ -334,6 +334,7 @@ class TreeGrowth(NamedTuple):
             lookahead,
             left_out,
             keeps_stops=True,  # the tree stores why each leaf was not split
+            # leaves of weak splits that predict the same class
             merges=requested_pruning(estimator) == "auto" and pruning is not None,
         )
         seed = check_random_state(estimator.random_state).randint(2**31 - 1)

@@ -15,7 +15,7 @@ from .._compat import InvalidParameterError
 from ..bounds._limits import beta_lower, confidence_sequence
 from ..tables._growth_data import stream_weights
 from ..tables._labels import read_labels
-from ..utils._lock import reads
+from ..utils._lock import reads  # locks the estimator
 from ..utils._types import Floats, LabelsLike, TableLike
 from .nodes._derived import sum_of_leaves
 from .nodes._row_index import find_leaves

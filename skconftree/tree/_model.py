@@ -4,7 +4,9 @@ A grower (stream/_grower.pyx) trains the tree incrementally, from a recipe with 
 arguments. A bound is the split rule of a tree. A *schema* has the names, types and
 categories of the columns. The *evidence* of a split are the statistics by which it was
 accepted. *Competitors* are the best splits on other features. The *pool* has unlabeled
-rows, by which a bound can weigh children.
+rows, by which a bound can weigh children. *Shrinkage* moves the probabilities of a leaf
+toward those of its ancestors. A *compact* model can only predict. A *call* has the
+validated arguments of `partial_fit`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ..tables._labels import Classes
 from ..tables._schema import Schema
 from ..tables._sparse import in_blocks
 from ..utils._codec import NO_DEFAULT, canonical, check_state_parts, merge_defaults
-from ..utils._lock import Lockable, learns, reads, share_lock
+from ..utils._lock import Lockable, learns, reads, share_lock  # lock the estimator
 from ..utils._types import Floats, Indices, TableLike
 from ..utils._warnings import warn
 from ._intervals import count_rows
@@ -333,7 +335,7 @@ class TreeModel(Lockable):
         """Make a model of the same tree that continues growing row by row."""
         self.check_trains()
         tree = copy.copy(self._tree)
-        if tree.keeps_values:  # the constraint has been removed
+        if tree.keeps_values:  # of `monotonic_cst`, which has been set to None
             tree._set_values(None)
         max_features = recipe.settings.max_features
         return TreeModel(

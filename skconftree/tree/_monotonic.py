@@ -96,7 +96,7 @@ def make_isotonic(tree, signs):
     """
     if tree.node_count == 1 or tree.n_leaves > MAX_LEAVES:
         return
-    target = tree.raw_proba  # class proportions, before shrinkage
+    target = tree.raw_proba  # class proportions, before shrinkage toward ancestors
     if tree.shrinkage > 0.0:
         n_rows = tree.counts.sum(axis=1)
         target = shrunk(target, n_rows, tree.parent, tree.depth, tree.shrinkage)

@@ -5,7 +5,8 @@ is the split rule of a tree, see `skconftree.bounds`. A *schema* has the names, 
 and categories of the columns. A *cut* is a threshold that a split may use. When a leaf
 is split, its children *inherit* its rows, or statistics of them. The *pool* consists of
 unlabeled rows. *Look-ahead* chooses a split by the subtrees that can be grown below it.
-The *evidence* for a split is an adjusted p-value.
+The *evidence* for a split is an adjusted p-value. A bound has *fixed cuts* if the cuts
+of a leaf must not change; it *counts every row* if inherited rows are evidence.
 """
 
 import math
@@ -475,7 +476,10 @@ class Plan(NamedTuple):
         )
 
     def grow(self, data, seed, rows, *, consumes=False, thread_team=None):
-        """Grow a tree, prune it (`rows` as in `TrainingRows`) and shrink its leaves."""
+        """Grow a tree, prune it (`rows` as in `TrainingRows`) and shrink its leaves.
+
+        If it `consumes` the data, these cannot be used again.
+        """
         settings = self.settings
         tree = grow(
             data,

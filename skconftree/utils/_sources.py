@@ -1,7 +1,7 @@
-"""Files of a source, which is a path, a folder, a pattern or an address of fsspec.
+"""Files of a source: a path, a folder, a pattern or an address of remote storage.
 
 The folders directly above a file that are named ``column=value`` are columns of all its
-rows (Hive partitions).
+rows (Hive partitions). The library fsspec reads remote storage.
 """
 
 import glob

@@ -17,7 +17,7 @@ class HasShape(Protocol):
 
 
 class Stops(Protocol):
-    """A stopping rule."""
+    """A rule that decides when an active learner stops."""
 
     def reached(self, context: Any) -> bool:
         """Whether to stop."""

@@ -10,8 +10,9 @@ Rows are in node order if each node is a range of the arrays. Parts of a table a
 files or on other machines; the rows of a small node are gathered from them, and the
 node, an OpenNode, is passed to `GrowBelow` (_parts.pyx). Kernels are the compiled
 criterion and bound. A feature with few values is *coded*: each row has the index of its
-value; all others are sorted. A *source* gives a splitter the rows of a node, and a
-*runner-up* is the best split on another feature.
+value; all others are sorted. A *source* gives a splitter the rows of a node.
+*Competitors* are the best splits on other features, and the *runner-up* is the best of
+them. A bound that `tests_features` first selects the feature with the smallest p-value.
 """
 
 import math

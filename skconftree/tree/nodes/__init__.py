@@ -1,1 +1,1 @@
-"""The grown tree: structure, counts, evidence, and routing of rows."""
+"""The grown tree: structure, counts, statistics of its splits, and routing of rows."""

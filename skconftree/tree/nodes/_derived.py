@@ -4,7 +4,7 @@
 *competitors* the best splits on other features, and *stops* why a node is a leaf, if
 the tree `keeps_stops`. Look-ahead compares splits by the subtrees below them. Codes are
 the numbers of categories. *Branching* has where a split sends missing values and
-categories.
+categories; `MISSING_SEEN` if training rows of the node had missing values.
 """
 
 import numpy as np
@@ -234,7 +234,7 @@ def importances(feature, parent, mass, n_features, weight=None):
     share = np.bincount(
         feature[split], weights=decrease[split], minlength=n_features
     ).astype(np.float64)  # integers without a split
-    # splits chosen by the criterion "ec2" may increase the impurity
+    # splits that other criteria choose may increase the impurity
     share = np.maximum(share, 0.0)
     total = share.sum() if weight is None else weight
     return share / total if total > 0.0 else share

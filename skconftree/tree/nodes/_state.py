@@ -80,7 +80,11 @@ class LeafReason(IntEnum):
     MONOTONIC_CST = _settings.MONOTONIC_CST
 
 
-# Fields of `SplitEvidence` (bounds/_contract.pxd).
+# Fields of `SplitEvidence` (bounds/_contract.pxd). A bound (split rule) compares
+# confidence limits of the impurity; or scores, whose difference has a confidence
+# interval of half-width `radius`; or `statistic` with its parameter. `multiplicity` is
+# the factor of the p-value for multiple comparisons. `runner_up_z` is the difference of
+# the gains in standard errors.
 EVIDENCE_DTYPE = np.dtype(
     [
         ("score", np.float64),

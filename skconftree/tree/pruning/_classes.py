@@ -359,7 +359,7 @@ class EC2Pruning(SplitTestPruning):
         confidence = ec2_confidence(
             tables,
             depth,
-            bound.noise,
+            bound.noise,  # parameters of the rule, see `EC2Bound`
             error_outcomes=bound.error_outcomes,
             margin=bound.margin,
             against=bound.against,

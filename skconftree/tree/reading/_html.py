@@ -3,9 +3,10 @@
 The *evidence* of a split is the number of candidate splits that would look as good by
 chance, in four levels. A subtree of weak evidence is *folded*: closed until it is
 opened. A *near tie* is a split on another feature whose gain is not significantly
-different. An *audit* tests the splits on held-out rows. A *distilled* tree is fitted to
-the predictions of a classifier. A partially linear tree adds a linear *score* to the
-values of its leaves.
+different. An *audit* tests the splits on held-out rows, and its *marks* are the
+verdicts. A *distilled* tree is fitted to the predictions of a classifier. A partially
+linear tree adds a linear *score* to the values of its leaves. A bound is the split rule
+of a tree. *Look-ahead* chooses a split by the subtrees that can be grown below it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...utils._lock import reads_argument
+from ...utils._lock import reads_argument  # locks the estimator
 from ...utils._markup import escape
 from ...utils._types import Estimator
 from ._evidence import DISTILLED
@@ -308,7 +309,7 @@ def export_html(
     fold_weak: bool = True,
     audit: Any = None,
 ) -> str:
-    """Write a fitted confidence tree as an HTML page.
+    """Write a fitted tree as an HTML page.
 
     Nodes can be opened and closed. The page has no scripts and loads no external
     resources.

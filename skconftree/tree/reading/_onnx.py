@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...tables._features import MISSING
-from ...utils._lock import reads_argument
+from ...utils._lock import reads_argument  # locks the estimator
 from ...utils._types import Estimator
 from ._programs import plain
 from ._records import read_votes, split_score

@@ -7,7 +7,8 @@ another classifier; its *real rows* are those that the user passed, as opposed t
 synthetic ones. *Evidence* is the number of candidate splits that would look as good by
 chance. A *competitor* is the best split on another feature, and the *runner-up* the
 best of these. *Stops* are the reasons why nodes are leaves, with the split that was
-rejected or pruned.
+rejected or pruned. An *e-value* measures evidence that may be examined after every row.
+A *grower* trains a tree row by row.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...tables._columns import format_date
 from ...tables._features import MISSING
-from ...utils._lock import reads_argument
+from ...utils._lock import reads_argument  # locks the estimator
 from ...utils._types import Estimator
 from ...utils._warnings import warn
 from ..nodes._derived import REMOVED
@@ -48,7 +49,7 @@ from ._evidence import (
 
 
 def check_tree(estimator):
-    """Raise unless `estimator` is a fitted confidence tree."""
+    """Raise unless `estimator` is a fitted `ConfidenceTreeClassifier`."""
     check_is_fitted(estimator)
     if not (hasattr(estimator, "tree_") and hasattr(estimator, "explain_text")):
         raise TypeError(
@@ -384,7 +385,7 @@ def node_table(
     decimals: int = 4,
     competitors: int = 0,
 ) -> list[Any]:
-    """Describe every node of a fitted confidence tree by a plain record.
+    """Describe every node of a fitted tree by a plain record.
 
     :func:`export_text`, plots and the command line are based on these records, and
     therefore consistent. The records contain no arrays and no part of the tree, and
@@ -440,11 +441,14 @@ def node_table(
           meaning for every bound. Its ``level`` is ``"overwhelming"``, ``"strong"``,
           ``"weak"`` or ``"none"``, by the number ``expected_by_chance`` (whose
           ``log10_expected_by_chance`` is exact if the number is too small for a float):
-          ``multiplicity`` times the p-value of the split, see :func:`export_text`.
+          ``multiplicity``, the factor for multiple comparisons, times the p-value of
+          the split, see :func:`export_text`.
           ``n_candidates`` is the number of candidate splits of the node, infinite for
           sets of very many categories. ``statistic`` is the number by which the bound
-          decided, and ``statistic_name`` its name. ``score``, ``parent_limit``,
-          ``child_limit`` and ``radius`` are those of ``tree_.evidence``.
+          decided, and ``statistic_name`` its name. ``score``, the confidence limits of
+          the impurity ``parent_limit`` and ``child_limit``, and ``radius``, the
+          half-width of the confidence interval of a difference of scores, are those of
+          ``tree_.evidence``.
           ``runner_up_feature``, ``runner_up_name``, ``runner_up_score`` and
           ``runner_up_z`` belong to the best split on another feature; z is the
           difference of the gains in standard errors, which is known for splits of

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 from sklearn.utils import check_scalar
 
-from ...utils._lock import reads_argument
+from ...utils._lock import reads_argument  # locks the estimator
 from ...utils._types import Estimator
 from ._evidence import DISTILLED, LEVELS, format_probability, format_rows
 from ._programs import (

@@ -1,4 +1,8 @@
-"""Shapley values of the columns for the predictions of trees and forests."""
+"""Shapley values of the columns for the predictions of trees and forests.
+
+A partially linear tree adds a linear *score* to the values of its leaves. The *votes*
+are the weights of the trees of a forest.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from sklearn.utils import gen_even_slices
 from sklearn.utils.parallel import Parallel, delayed
 
 from ...tables._sparse import blocks
-from ...utils._lock import reads_argument
+from ...utils._lock import reads_argument  # locks the estimator
 from ...utils._types import Estimator, Floats, TableLike
 from ._records import read_votes, split_score
 from ._shap import add_shap_values

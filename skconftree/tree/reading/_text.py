@@ -3,11 +3,11 @@
 A bound is the split rule of a tree. A near tie is a split on another feature whose gain
 is not significantly different. Look-ahead chooses a split by the trees that can be
 grown below it. *Evidence* for a split is the number of candidate splits that would look
-as good by chance; *competitors* are the best splits on other features. A subtree of
-weak evidence is *folded*, that is, shown as a leaf. The real rows of a distilled tree
-are the training rows that the user passed, as opposed to synthetic rows. An *audit*
-tests the splits on held-out rows. A partially linear tree adds a linear *score* to the
-values of its leaves.
+as good by chance; *competitors* are the best splits on other features, the *runner-up*
+is the best of them. A subtree of weak evidence is *folded*, that is, shown as a leaf.
+The real rows of a distilled tree are the training rows that the user passed, as opposed
+to synthetic rows. An *audit* tests the splits on held-out rows. A partially linear tree
+adds a linear *score* to the values of its leaves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...utils._lock import reads_argument
+from ...utils._lock import reads_argument  # locks the estimator
 from ...utils._types import Estimator
 from ..nodes._state import MAX_STORED_COMPETITORS as MAX_COMPETITORS
 from ..nodes._state import LeafReason
@@ -97,7 +97,7 @@ def export_text(
     verbose: bool = False,
     audit: Any = None,
 ) -> str:
-    """Write a fitted confidence tree as text, with the evidence for each split.
+    """Write a fitted tree as text, with the evidence for each split.
 
     Like :func:`sklearn.tree.export_text`, with two more columns in the line of the
     first branch of each split: the level of its evidence, and how many candidate splits
@@ -487,7 +487,11 @@ def _describe_competitors(row, width):
 
 
 def describe_evidence(evidence, digits=4):
-    """Describe the statistics of the bound of a split in one line."""
+    """Describe the statistics of the bound of a split in one line.
+
+    They are confidence limits of the impurity; or scores, and the radius, which is the
+    half-width of the confidence interval of their difference.
+    """
     if math.isnan(evidence.score):
         return "no bound"
 

@@ -1,4 +1,8 @@
-"""Conversion to scikit-learn's trees, and the cost-complexity pruning path."""
+"""Conversion to scikit-learn's trees, and the cost-complexity pruning path.
+
+If a node `keeps_unknown`, rows whose category no branch takes stay there. *Shrinkage*
+moves the probabilities of a node toward those of its ancestors.
+"""
 
 import heapq
 import importlib
@@ -21,7 +25,7 @@ def to_sklearn(estimator):
     """Convert a fitted tree; nominal splits become thresholds on encoded columns."""
     tree = estimator.tree_
     if not tree.is_nominal.any():
-        if tree.n_removed:
+        if tree.n_removed:  # nodes that are not used any more
             tree = tree._pruned(np.zeros(tree.node_count, dtype=bool))
         classifier = _classifier(
             estimator,

@@ -1,7 +1,8 @@
 """Construction of growers (incrementally trained trees) from their recipes.
 
 A recipe (_state.py) has the arguments from which a grower is made. The memory of a leaf
-has the rows, or statistics of the rows, from which candidate splits are evaluated.
+has the rows, or statistics of the rows, from which candidate splits are evaluated. A
+bound is the rule that accepts or rejects a split.
 """
 
 from ...drift._base import LocalRepair

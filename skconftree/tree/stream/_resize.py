@@ -7,7 +7,8 @@ learned so far do not have the new classes, and miss the values of the new colum
 warning, a *background* tree is trained, which may replace the whole tree. *Challengers*
 may replace subtrees, and *monitors* have the errors of nodes. `X_pool` are unlabeled
 rows. A *cut* is a threshold that a split may use, and the *box* of a leaf its limits in
-feature space. The *memory* of a leaf has its rows or their statistics.
+feature space. The *memory* of a leaf has its rows or their statistics, such as moments
+(mean and variance). `honest_counts` are class counts of held-out rows.
 """
 
 from typing import NamedTuple
@@ -18,12 +19,16 @@ from ..leaves._rows import drawn_features
 from ..nodes._state import NODE_ARRAYS
 from ._state import GrowerState
 
+# Header of a leaf: code of its memory, number of split attempts, numbers of rows, and
+# whether it has each optional part. *Inherited* rows are those of its parent, which may
+# count as evidence for a split; *fresh* statistics are of later rows only; `extra` is
+# further data of a memory; rows are *dropped* if only the latest ones are stored.
 HEADER = (
     "code attempt n_rows n_inherited has_weights n_bins has_histogram "
     "has_fresh_histogram has_extra has_box bins_missing inherits_evidence dropped"
 ).split()
 N_NUMBERS = 7  # after the header
-N_OPTIONS = 6  # of a tree with isotonic values: evidence, shrinkage, arrays it has
+N_OPTIONS = 6  # of a monotonic tree: evidence, shrinkage, arrays it has
 N_COUNTS = 3  # arrays of class counts of a leaf
 CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2  # kinds of bins
 CATEGORY_CAPACITY = 4  # bins of a nominal column with one category
@@ -160,6 +165,7 @@ def resized_model(state, resizing):
         recipe = resizing.recipe(values)
         n_first = recipe["n_first"] or resizing.n_features
         bound = values["settings"]["bound"]
+        # whether the cuts of a leaf must stay the same
         fixed_cuts = bound is not None and bound.fixed_cuts
         grower = [recipe, resizing.grower(growth, size, n_first, fixed_cuts)]
     return state | {

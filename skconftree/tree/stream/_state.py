@@ -3,7 +3,8 @@
 Recipes are read from pickles, and compiled code uses their values as indices. Settings
 validate themselves; this module validates the rest and its consistency with the tree. A
 *challenger* is a tree that may replace a subtree after a drift, and a *monitor* has the
-errors of a node (_drift.pyx). A *cut* is a threshold that a split may use.
+errors of a node (_drift.pyx). A *cut* is a threshold that a split may use. A *multiway*
+split has a branch for each category.
 """
 
 import math
@@ -31,8 +32,8 @@ class Recipe(NamedTuple):
     `max_features` features once and uses only these, while a single tree draws features
     at each split attempt. A tree of a forest that replaces another after a drift has a
     different seed. `n_first` is the number of features when the forest started, if
-    others were added later. A leaf in a forest that inherited rows has a single naive
-    Bayes model, to save time.
+    others were added later. A leaf in a forest that inherited rows of its parent has a
+    single naive Bayes model, to save time.
     """
 
     settings: GrowthSettings
