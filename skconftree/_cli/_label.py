@@ -21,6 +21,7 @@ from ..active import (
     ActiveLearner,
     LabelingSession,
     MostLikelySampling,
+    RecallAbove,
     RiskBelow,
     WebOracle,
 )
@@ -53,7 +54,7 @@ from ._common import (
     with_dates,
 )
 from ._files import STANDARD, check_files, write_text
-from ._options import TABLES
+from ._options import TABLES, did_you_mean
 from ._readers import as_matrix, as_numeric, header_notes, indices_of
 from ._sources import open_stream
 from ._stream import FITTED
@@ -285,6 +286,7 @@ def _column_formats(names, X, parsers):
     ]
 
 
+DEFAULT_BUDGET = 50
 N_FORECAST = 20  # further labels whose benefit is estimated
 
 
@@ -311,13 +313,24 @@ def run_label(options):
             f"--show {unknown[0]!r} is not one of the columns besides the target: "
             f"{', '.join(pool.shown)}"
         )
-    stop = None
+    positive, strategy = _positive(options, pool), options.strategy
+    if strategy == "most_likely":
+        strategy = MostLikelySampling(positive)
+    stop = []
     if options.stop_risk is not None:
         # audit: random rows, by which the error rate is estimated
-        stop = RiskBelow(options.stop_risk, method="audit")
+        stop.append(RiskBelow(options.stop_risk, method="audit"))
+    if options.stop_recall is not None:
+        stop.append(
+            RecallAbove(positive, recall=options.stop_recall, certify=options.certify)
+        )
+    elif options.certify:
+        raise UserError("--certify needs --stop-recall, the recall to certify")
+    elif options.budget is None:
+        options.budget = DEFAULT_BUDGET
     learner = ActiveLearner(
         make_estimator(options, pool),
-        strategy=_strategy(options, pool),
+        strategy=strategy,
         classes=pool.labels,
         random_state=options.seed,
     )
@@ -331,11 +344,12 @@ def run_label(options):
                 budget=options.budget,
                 repeat=options.repeat,
                 random_share=options.random_share,
-                stop=stop,
+                stop=stop or None,
                 annotator=options.annotator,
                 shown=pool.shown,
                 columns=pool.columns,
                 suggested=_suggestions(pool),
+                positive=positive,
             )
         except JournalError as error:
             raise UserError(f"{error} Use --answers to name another file.") from error
@@ -365,26 +379,29 @@ def _suggestions(pool):
     }
 
 
-def _strategy(options, pool):
-    # Returns the name of the strategy, or the strategy that looks for a class.
-    if options.strategy != "most_likely":
-        if options.pos_label is not None:
-            raise UserError("--pos-label needs --strategy most_likely")
-        return options.strategy
+def _positive(options, pool):
+    # Returns the class to look for, or None.
     if options.pos_label is None:
+        if options.stop_recall is not None:
+            option = "--stop-recall"
+        elif options.strategy == "most_likely":
+            option = "--strategy most_likely"
+        else:
+            return None
         if len(pool.labels) > 2:
             raise UserError(
-                f"--strategy most_likely with {len(pool.labels)} labels needs "
-                "--pos-label, the label to look for"
+                f"{option} with {len(pool.labels)} labels needs --pos-label, the label "
+                "to look for"
             )
-        return MostLikelySampling(pool.labels[-1])
+        return pool.labels[-1]
     label = {str(label): label for label in pool.labels}.get(options.pos_label)
     if label is None:
+        known = list(map(str, pool.labels))
         raise UserError(
             f"--pos-label {options.pos_label!r} is not one of the labels "
-            f"{', '.join(map(str, pool.labels))}"
+            f"{', '.join(known)}.{did_you_mean(options.pos_label, known)}"
         )
-    return MostLikelySampling(label)
+    return label
 
 
 def _finish(session, pool, options):
@@ -401,9 +418,11 @@ def _finish(session, pool, options):
             except UserError as error:
                 raise UserError(f"{error}; {lines[0].strip()}") from error
             progress.update("estimating the error rate and the benefit of more labels")
+            recall = session.progress().recall
             estimate = "\n".join(
                 [
                     str(session.estimate_error()),
+                    *([] if recall is None else [str(recall)]),
                     *(
                         f"{error.sentence(f'labels in column {source!r}')}."
                         for source, error in session.estimate_suggested_error().items()

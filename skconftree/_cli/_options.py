@@ -313,10 +313,16 @@ data POOL
   accepted with the key =; they are not features
 --budget N
   maximum number of answers, including earlier sessions and second opinions, but not
-  labels of the table; default: 50
+  labels of the table; default: 50, or no limit with --stop-recall
 --stop-risk SHARE
   stop earlier, when the upper confidence limit of the share of wrong predictions is
   at most this, such as 0.05; to estimate it, one query in five is drawn at random
+--stop-recall SHARE
+  stop when this share of the rows of the class --pos-label is found, such as 0.95; when
+  few further rows are found, it reports how many rows certify the share, drawn at
+  random, and asks whether to do so
+--certify
+  agree to certify the share of --stop-recall without being asked
 --random-share SHARE
   share of the queries that are drawn at random, such as 0.2, so that the error rate of
   the predictions can be estimated; default: that of earlier sessions, or 0
@@ -328,7 +334,9 @@ data POOL
   query strategy; most_likely looks for rows of a rare class; leaf_risk, leaf_entropy
   and expected_error use a single tree; default: auto
 --pos-label LABEL
-  the class that --strategy most_likely looks for; default: the second of two labels
+  the class whose recall is shown, with an estimate and a lower limit, and which
+  --strategy most_likely looks for; default with these options and --stop-recall: the
+  second of two labels
 --answers FILE
   journal, the file of the answers; default: POOL.answers.jsonl
 --annotator NAME
@@ -435,6 +443,7 @@ KEYWORDS = {
     "--settle-after": {"type": at_least(1), "default": 1000},
     "--checkpoint-every": {"type": at_least(1), "default": 100_000},
     "--stop-risk": {"type": share},
+    "--stop-recall": {"type": share},
     "--random-share": {"type": share_or_zero},
     "--repeat": {"type": share_or_zero},
     "--strategy": {"choices": STRATEGIES, "default": "auto"},
@@ -452,7 +461,7 @@ KEYWORDS = {
     "fit --budget": {"type": seconds, "default": BUDGET},
     "stream --target": {"required": True},
     "label --target": {"default": "label"},
-    "label --budget": {"type": at_least(1), "default": 50},
+    "label --budget": {"type": at_least(1)},
 }
 
 

@@ -2,11 +2,12 @@
 
 A journal is a file of JSON lines. The first line, the head, identifies the pool and the
 settings. Each further line is a label, a skipped row, the withdrawal of a label, or a
-change: more classes (`classes`), more rows (`pool`), or other shares (`settings`). The
-label that one annotator gave to a row is called an opinion; a second opinion is the
-label of a row that has one already. An audit draws rows at random to estimate the error
-rate of the classifier. The *pool* is the table of unlabeled and labeled rows; its
-*fingerprint* is a hash of its rows.
+change: more classes (`classes`), more rows (`pool`), other shares (`settings`), or the
+decision to certify a recall (`certify`), that is to draw rows at random until its limit
+holds. The label that one annotator gave to a row is called an opinion; a second opinion
+is the label of a row that has one already. An audit draws rows at random to estimate
+the error rate of the classifier. The *pool* is the table of unlabeled and labeled rows;
+its *fingerprint* is a hash of its rows.
 """
 
 import contextlib
@@ -281,6 +282,9 @@ FIELDS = {
         lambda value: isinstance(value, dict) and {"X", "start"} <= value.keys(),
         "a fingerprint X and initial labels, start",
     ),
+    "certify": (lambda value: type(value) is bool, "true or false"),
+    "positive": (is_label, "a string, a boolean or a finite number"),
+    "recall": (lambda value: type(value) is float, "a number"),
     "settings": (
         lambda value: (
             isinstance(value, dict)
@@ -292,7 +296,12 @@ FIELDS = {
 }
 
 
-CHANGES = {"classes", "pool", "settings"}  # fields of lines that concern no row
+CHANGES = {
+    "classes",
+    "pool",
+    "settings",
+    "certify",
+}  # fields of lines that concern no row
 
 
 def field_problem(line):
@@ -306,16 +315,24 @@ def field_problem(line):
 def present_head(head, lines):
     """Return the head of a journal after the changes that its lines have.
 
-    `classes` are the labels to choose from, or None if any label is allowed.
+    `classes` are the labels to choose from, or None if any label is allowed;
+    `decisions` whether to certify a recall, by class and recall; `growth` the lines
+    that append rows to the pool, with the number of rows before.
     """
     classes = plain_classes(head["learner"]["with"]["classes"])
     head = {"random_share": 0.0, **head, "classes": classes}
+    head |= {"decisions": {}, "growth": []}
     for number, line in enumerate(lines, 2):
         if CHANGES.isdisjoint(line):
             continue
         problem = field_problem(line)
         if problem is not None:
             raise ValueError(f"Line {number} of the journal is not valid: {problem}")
+        if "pool" in line:
+            head["growth"].append((number, head["X"]["n_rows"]))
+        if "certify" in line:
+            key = line["positive"], line["recall"]
+            head["decisions"][key] = line["certify"]
         head |= line.get("settings", {}) | line.get("pool", {})
         head["classes"] = line.get("classes", head["classes"])
     return head

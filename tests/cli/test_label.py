@@ -525,11 +525,39 @@ def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
     for wrong, message in (
         ([*argv, "--pos-label", "8"], "--pos-label '8' is not one of the labels 7, 9"),
         ([*argv, "--labels", "7,9,11"], "with 3 labels needs --pos-label"),
-        ([*argv[:3], "--pos-label", "7"], "--pos-label needs --strategy most_likely"),
+        (
+            [*argv[:3], "--stop-recall", ".9", "--labels", "7,9,11"],
+            "--stop-recall with",
+        ),
+        ([*argv, "--certify"], "--certify needs --stop-recall"),
     ):
         assert label(monkeypatch, "q", *wrong) == 1
         assert message in capsys.readouterr().err
         assert not journal.exists()
+
+
+def test_the_recall_of_a_rare_class_is_certified(numbers, monkeypatch, capsys):
+    argv = [numbers, "--target", "class", "--stop-recall", ".2", "--pos-label", "9"]
+    argv += ["--strategy", "leaf_risk"]  # a tree is fast
+    journal = numbers.with_name("numbers.answers.jsonl")
+    assert label(monkeypatch, [*"1" * 20, "x", "y", "u", "%", *"1" * 40], *argv) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"19 labels, .*, 5 9 found \(recall about \d+%, at least ", told)
+    assert "Discovery has ended: the query strategy finds few further rows." in told
+    report = r"To certify a recall of 20%, label (\d+) of the 30 remaining rows,"
+    assert 0 < int(re.search(report, told)[1]) < 30
+    asked = "Certify the recall? [y] yes [n] no [q] quit"
+    assert told.count(asked) == 2  # again after another key
+    assert "5 rows with label 9 found, among 29 labeled rows." in told  # by %
+    assert "The stopping rule is reached" in told
+    assert "Recall is at least 2" in told
+    lines = list(map(json.loads, journal.read_text().splitlines()[1:]))
+    assert sum("certify" in line for line in lines) == 1
+    journal.unlink()
+    assert label(monkeypatch, "1" * 60, *argv, "--certify") == 0
+    told = capsys.readouterr().out
+    assert "Certify the recall?" not in told
+    assert "The stopping rule is reached" in told
 
 
 def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):

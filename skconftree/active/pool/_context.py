@@ -83,6 +83,14 @@ class QueryContext:
     answers : list
         Batches of labels since `fit`, in order, with ``rows``, ``known`` (False for a
         row that got no label) and ``labels`` of the known rows.
+    growth : list of tuple of int
+        For each time that rows were appended to the pool of a journal, the number of
+        `answers` and the number of rows of the pool before.
+    declared : bool
+        Whether `classes` were passed to the learner, so that there are no others.
+    decisions : dict
+        What a person or a function has decided for stopping rules. Unlike `memory`, it
+        is stored with the learner and in its journal.
 
     Examples
     --------
@@ -121,6 +129,9 @@ class QueryContext:
         self.kept = {}
         self.memory = {}
         self.answers = []
+        self.growth = []
+        self.declared = False
+        self.decisions = {}
         self._model_after = None
         self._chosen = ()  # rows of a batch that count as labeled for distances
         self.follows_labels = False  # whether a density of unlabeled rows was requested

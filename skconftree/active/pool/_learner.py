@@ -341,7 +341,10 @@ class ReportingMixin:
 
 
 # attributes that are modified in place
-MUTABLE = ("_codes", "_skipped", "_order", "_weights", "_answers", "_pool")
+MUTABLE = (
+    *("_codes", "_skipped", "_order", "_weights", "_answers", "_pool"),
+    "_decisions",
+)
 # attributes that are not part of the state
 CACHES = ("_index", "_kept", "_forest", "_memory", "_interrupted", "_in_query")
 
@@ -478,6 +481,8 @@ class ActiveLearner(
     _forest = None, None  # a forest, and its index
     _kept = None  # cache of strategies for that tree
     _memory = None  # cache of strategies for earlier queries
+    _decisions = None  # of a person or a function for stopping rules
+    _growth = ()  # batches and rows before rows were appended to the pool of a journal
 
     estimator: Estimator
     _: KW_ONLY
@@ -535,6 +540,7 @@ class ActiveLearner(
         self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
         self._coder = coder
         self._start = Batch(np.flatnonzero(known), known[known], labels, None)
+        self._decisions, self._growth = {}, ()
         self._replay([], _queried_rows=None, _memory={}, _in_query=False)
 
     def _check_parameters(self):

@@ -154,7 +154,11 @@ class QueryMixin:
         context.audit, context.audits = self._audit(), self._audits()
         if self._memory is None:  # it is not pickled
             self._memory = {}
+        if self._decisions is None:  # a state without them
+            self._decisions = {}
         context.memory, context.answers = self._memory, list(self._answers)
+        context.growth, context.decisions = self._growth, self._decisions
+        context.declared = self._coder.fixed
         context._model_after = self._model_after
         context.grows = self.refit is False
         context.costs = None if costs_array is None else costs_array[context.candidates]
@@ -379,7 +383,7 @@ class QueryMixin:
             self, path, rules, random_share=float(random_share)
         ) as record:
             while budget is None or record.ledger.n_answers < budget:
-                if rules and record.is_query_complete and self._reached(rules):
+                if record.is_query_complete and record.reached():
                     break
                 queried = record.next_row()
                 if queried is None:

@@ -23,6 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from ..._compat import Interval
+from ...utils._parameter_names import did_you_mean
+from ...utils._warnings import warn
 from .._labels import take
 from .._stopping import StoppingRule
 
@@ -36,7 +38,7 @@ MIXING_RATE = 0.1  # weight of the prior in predictions after each positive
 MAX_FOLDS = 5
 LARGEST_LOGIT = 1e-3  # probabilities are clipped to this distance from 0 and 1
 PATIENCES_WITHOUT_ESTIMATE = 5
-MIN_RANDOM = 10  # random queries in a row after which a session is certifying
+LOWER_RECALL = 0.8  # whose cost is reported too
 
 
 class PositivesLimit:
@@ -65,13 +67,7 @@ class PositivesLimit:
         self.limit = n_rows  # the largest K that is not rejected
         self.n_found = 0
         self.log_ratio = np.zeros(n_rows + 1)  # of K from n_found to limit
-        tail = np.arange(1, n_rows + 1) ** -2.0
-        tail *= (1.0 - PRIOR_OF_NONE) / max(tail.sum(), 1.0)
-        # probabilities of the numbers of missing positives: once some have been found
-        # by a query strategy, probably none is missing
-        self.prior = np.concatenate([[PRIOR_OF_NONE], tail])
-        self.weight = 1.0 / np.arange(1, n_rows + 2)
-        self.weight /= self.weight.sum()
+        self.weight, self.prior = _predictions(n_rows + 1)
 
     def add_found(self):
         """Add a positive row that was not drawn at random."""
@@ -86,6 +82,23 @@ class PositivesLimit:
         self.log_ratio = self.log_ratio[1:]
         if self.limit < self.n_found:
             self.limit, self.log_ratio = self.n_found, np.zeros(1)
+
+    def grow(self, n_rows):
+        """Append rows to the pool, of which any number can be positive.
+
+        The hypotheses are then pairs of the number of positives before and after, and
+        the ratio of a number after is the smallest of its pairs. So the limit holds for
+        both pools, at any time, with the same probability. The ratio is convex in the
+        number before, thus its minimum is repeated.
+        """
+        best = int(self.log_ratio.argmin()) + 1
+        plateau = np.full(n_rows, self.log_ratio[best - 1])
+        parts = self.log_ratio[:best], plateau, self.log_ratio[best:]
+        self.log_ratio = np.concatenate(parts)
+        self.limit += n_rows
+        size = len(self.weight) + n_rows
+        uninformed, self.prior = _predictions(size)
+        self.weight = 0.5 * np.pad(self.weight, (0, n_rows)) + 0.5 * uninformed
 
     def restrict(self, n_unlabeled):
         """Remove numbers that are larger than the number of rows left."""
@@ -145,6 +158,15 @@ class PositivesLimit:
             middle = (low + high) // 2
             low, high = (low, middle) if is_enough(middle) else (middle, high)
         return high
+
+
+def _predictions(size):
+    # Probabilities of 0, ..., size - 1 missing positives: before any are found, and
+    # after some have been found by a query strategy, when probably none is missing.
+    before = 1.0 / np.arange(1, size + 1)
+    after = np.arange(1, size) ** -2.0
+    after *= (1.0 - PRIOR_OF_NONE) / max(after.sum(), 1.0)
+    return before / before.sum(), np.concatenate([[PRIOR_OF_NONE], after])
 
 
 def _log_none(size, n, n_unlabeled):
@@ -225,11 +247,11 @@ random, if no further 'spam' is among them.
         if self.estimate is not None:
             lines.append(f"Estimated recall: {self.estimate:.0%}.")
         lines.append(
-            f"Recall is at least {_percent(self.lower_limit)} with "
-            f"{_percent(self.confidence)} confidence."
+            f"Recall is at least {percent(self.lower_limit)} with "
+            f"{percent(self.confidence)} confidence."
         )
         lines += [
-            f"To certify a recall of {_percent(recall)}, label {n:,} of the "
+            f"To certify a recall of {percent(recall)}, label {n:,} of the "
             f"{self.n_unlabeled:,} remaining rows, drawn at random, if no further "
             f"{self.positive!r} is among them."
             for recall, n in self.costs.items()
@@ -238,8 +260,8 @@ random, if no further 'spam' is among them.
         return "\n".join(lines)
 
 
-def _percent(share):
-    # Rounded down, so that a limit is not stated too high.
+def percent(share):
+    """Format a limit as a percentage, rounded down."""
     percent = 100.0 * share
     digits = 0 if percent >= 1.0 and abs(percent - round(percent)) < 1e-9 else 1
     return f"{np.floor(percent * 10**digits + 1e-9) / 10**digits:.{digits}f}%"
@@ -250,6 +272,23 @@ def is_positive(labels, positive):
     return np.array([label == positive for label in labels.tolist()], dtype=bool)
 
 
+def check_positive(context, positive):
+    """Raise ValueError if no row can have the label, warn if it is probably wrong."""
+    known = context.classes.tolist()
+    if positive in known or not known:
+        return
+    hint = did_you_mean(str(positive), map(str, known))
+    problem = f"positive must be one of the classes {known}. Got {positive!r}.{hint}"
+    if context.declared:
+        raise ValueError(problem)
+    key = "unknown", type(positive), str(positive)
+    if isinstance(positive, str) is isinstance(known[0], str) and not hint:
+        return  # no positive row has been found yet
+    if key not in context.memory:
+        context.memory[key] = True
+        warn(f"{problem} Until a label is {positive!r}, the recall is unknown.")
+
+
 def limit_of(context, positive, confidence):
     """Limit after the labels of a context, and the number of random rows."""
     n_rows = context.n_labeled + context.n_candidates
@@ -257,41 +296,81 @@ def limit_of(context, positive, confidence):
     # the state after the first batches is cached, until a row is skipped
     n_cached, *kept = context.memory.get(key, (None,))
     if n_cached != n_rows:
-        is_answered = np.zeros(len(context.codes), dtype=bool)
-        for batch in context.answers:
-            is_answered[batch.rows[batch.known]] = True
-        start = context.labeled[~is_answered[context.labeled]]
-        found = is_positive(context.classes[context.codes[start]], positive)
-        limit = PositivesLimit(n_rows, 1.0 - confidence)
-        for _ in range(int(found.sum())):
-            limit.add_found()
-        kept = limit, 0, len(start), 0
-    limit, n_batches, n_labeled, n_random = kept
-    n_negative = 0  # random rows without a positive, which have one update
-    for batch in context.answers[n_batches:]:
+        limit, n_batches, n_left, n_random = None, 0, 0, 0
+        for n_before, n_new, n_start, n_found in _pools(context, positive):
+            if limit is None:
+                limit = PositivesLimit(n_new, 1.0 - confidence)
+            else:
+                batches = context.answers[n_batches:n_before]
+                n_known, n_drawn = _add_batches(limit, batches, positive, n_left)
+                n_left, n_random = n_left - n_known, n_random + n_drawn
+                limit.grow(n_new)
+            for _ in range(n_found):
+                limit.add_found()
+            n_batches, n_left = n_before, n_left + n_new - n_start
+        kept = limit, n_batches, n_left, n_random
+    limit, n_batches, n_left, n_random = kept
+    n_known, n_drawn = _add_batches(
+        limit, context.answers[n_batches:], positive, n_left
+    )
+    n_left, n_random = n_left - n_known, n_random + n_drawn
+    limit.restrict(n_left)
+    context.memory[key] = n_rows, limit, len(context.answers), n_left, n_random
+    return limit, n_random
+
+
+def _pools(context, positive):
+    # The original rows, then those that were appended each time: number of batches
+    # before, number of rows, of initial labels and of positive ones. Skipped rows are
+    # not counted.
+    is_start, in_pool = context.codes >= 0, context.codes >= 0
+    in_pool[context.candidates] = True
+    for batch in context.answers:
+        is_start[batch.rows[batch.known]] = False
+    ends = [*(n_rows for _, n_rows in context.growth), len(is_start)]
+    first = 0
+    for n_before, end in zip([0, *(n for n, _ in context.growth)], ends, strict=True):
+        start = first + np.flatnonzero(is_start[first:end])
+        labels = context.classes[context.codes[start]]
+        n_found = int(is_positive(labels, positive).sum())
+        yield n_before, int(in_pool[first:end].sum()), len(start), n_found
+        first = end
+
+
+def _add_batches(limit, batches, positive, n_left):
+    # Update a limit by the labels of batches; returns their number, and that of random
+    # rows.
+    n_known = n_random = n_negative = 0  # random rows without a positive: one update
+    for batch in batches:
         is_random = batch.n_wrong is not None
         for found in is_positive(batch.labels, positive):
             if n_negative and (found or not is_random):
-                limit.draw(n_rows - n_labeled + n_negative, n_negative)
+                limit.draw(n_left - n_known + n_negative, n_negative)
                 n_negative = 0
             if is_random and found:
-                limit.draw(n_rows - n_labeled, 0, True)
+                limit.draw(n_left - n_known, 0, True)
             elif found:
                 limit.add_found()
             n_negative += is_random and not found
             n_random += is_random
-            n_labeled += 1
-    limit.draw(n_rows - n_labeled + n_negative, n_negative)
-    limit.restrict(n_rows - n_labeled)
-    context.memory[key] = n_rows, limit, len(context.answers), n_labeled, n_random
-    return limit, n_random
+            n_known += 1
+    limit.draw(n_left - n_known + n_negative, n_negative)
+    return n_known, n_random
 
 
 def estimate_recall(context, positive, n_found):
     """Estimate the recall by calibrated probabilities of the candidates, or None."""
-    model = context.estimator
-    if n_found == 0 or model is None:
+    if n_found == 0 or context.estimator is None:
         return None
+    key = "estimated recall", type(positive), str(positive)
+    state = len(context.answers), context.n_candidates
+    if context.memory.get(key, (None,))[0] != state:
+        context.memory[key] = state, _estimate(context, positive, n_found)
+    return context.memory[key][1]
+
+
+def _estimate(context, positive, n_found):
+    model = context.estimator
     rows = np.sort(context.labeled)
     labels = context.classes[context.codes[rows]]
     y = is_positive(labels, positive)
@@ -368,8 +447,9 @@ class RecallAbove(StoppingRule):
         together. Larger values require more labels.
     certify : bool or callable, default=False
         Whether to certify the recall after discovery. A function receives the
-        :class:`~skconftree.active.pool.RecallReport`, and returns whether to do so. It
-        is called again after `undo` or a changed label, and when a journal is opened.
+        :class:`~skconftree.active.pool.RecallReport`, and returns whether to do so. Its
+        result is stored with the labels, so that it is called once. A
+        :class:`~skconftree.active.LabelingSession` asks the person if it is False.
     patience : int, default=20
         Number of labels without a positive after which discovery may have ended. Larger
         values find more positives by the query strategy.
@@ -385,7 +465,8 @@ class RecallAbove(StoppingRule):
     rejected if the likelihood ratio of a mixture to it reaches 1 / (1 - confidence);
     by Ville's inequality [1]_, the true K is rejected with probability of at most
     1 - confidence. Skipped rows are not counted as rows of the pool. If rows were
-    appended to the pool of a journal, the limit assumes that they are like the others.
+    appended to the pool of a journal, all numbers of positives among them are possible,
+    and earlier random rows count for the original rows only.
 
     References
     ----------
@@ -439,67 +520,53 @@ class RecallAbove(StoppingRule):
         RecallReport
             Estimate, limit and costs.
         """
+        recalls = sorted({min(LOWER_RECALL, self.recall), self.recall})
         return report_recall(
-            context, self.positive, self.confidence, (self.recall,), estimate=estimate
+            context, self.positive, self.confidence, recalls, estimate=estimate
         )
 
+    @property
+    def key(self) -> tuple[Any, float]:
+        """Class and recall, the key of the decision to certify."""
+        return self.positive, float(self.recall)
+
     def reached(self, context: QueryContext) -> bool:
-        report = self.report(context, estimate=False)
-        if report.n_found == 0:
+        check_positive(context, self.positive)
+        limit, _ = limit_of(context, self.positive, self.confidence)
+        if limit.n_found == 0:
             return False
-        if report.lower_limit >= self.recall:
+        if limit.n_found / limit.limit >= self.recall:
             return True
-        return self._has_ended(context) and not self._certifies(context)
+        return self._certifies(context) is False
 
     def random_share_of(self, context: QueryContext) -> float:
-        return float(self._has_ended(context) and self._certifies(context))
+        return float(self._certifies(context) is True)
 
     def _certifies(self, context):
-        if not callable(self.certify):
-            return self.certify
-        key = self, "certify"
-        if key not in context.memory:
-            context.memory[key] = bool(self.certify(self.report(context)))
-        return context.memory[key]
-
-    def _has_ended(self, context):
-        # Whether discovery has ended; then it remains so, also if a random row is
-        # positive.
-        answers = context.answers
-        if context.memory.get((self, "ended"), False):
+        # Whether to certify; None before discovery has ended. Once rows are drawn to
+        # certify, discovery remains ended, also if one of them is positive.
+        limit, _ = limit_of(context, self.positive, self.confidence)
+        decided = context.decisions.get(self.key)
+        if limit.n_found == 0:
+            return None
+        if decided and self.certify is not False:
             return True
-        n_found = limit_of(context, self.positive, self.confidence)[0].n_found
-        if n_found == 0:
+        if not decided and not self._has_ended(context, limit.n_found):
+            return None
+        if self.certify is False or (decided is False and self.certify is not True):
             return False
-        n_since = _n_since_positive(answers, self.positive)
-        has_ended = self.certify is not False and self._was_certifying(answers, n_found)
-        if n_since < self.patience and not has_ended:
-            return False
-        has_ended |= n_since >= PATIENCES_WITHOUT_ESTIMATE * self.patience
-        if not has_ended:
-            estimate = estimate_recall(context, self.positive, n_found)
-            has_ended = estimate is not None and estimate >= self.recall
-        context.memory[self, "ended"] = has_ended
-        return has_ended
+        agreed = self.certify is True or bool(self.certify(self.report(context)))
+        context.decisions[self.key] = agreed
+        return agreed
 
-    def _was_certifying(self, answers, n_found):
-        # Whether the last queries are random, the first of them after discovery may
-        # have ended: so it was found before the journal was read again.
-        if len(answers) < MIN_RANDOM or any(
-            batch.n_wrong is None for batch in answers[-MIN_RANDOM:]
-        ):
+    def _has_ended(self, context, n_found):
+        n_since = _n_since_positive(context.answers, self.positive)
+        if n_since < self.patience:
             return False
-        masks = [is_positive(batch.labels, self.positive) for batch in answers]
-        n_found -= sum(int(mask.sum()) for mask in masks)  # initial labels
-        n_since, may_have_ended = 0, False
-        for batch, mask in zip(answers[:-MIN_RANDOM], masks, strict=False):
-            n_since += len(mask)
-            if mask.any():
-                n_found += int(mask.sum())
-                n_since = int(mask[::-1].argmax())
-            may_have_ended &= batch.n_wrong is not None
-            may_have_ended |= n_found > 0 and n_since >= self.patience
-        return may_have_ended
+        if n_since >= PATIENCES_WITHOUT_ESTIMATE * self.patience:
+            return True
+        estimate = estimate_recall(context, self.positive, n_found)
+        return estimate is not None and estimate >= self.recall
 
 
 def _n_since_positive(answers, positive):

@@ -9,10 +9,12 @@ settings and the *fingerprint* of the pool, a hash of its rows. The *pool* is th
 of unlabeled and labeled rows.
 """
 
+from bisect import bisect
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from ...utils._codec import own_version, to_json, with_default_parameters, written_by
 from .._journal import (
@@ -29,6 +31,7 @@ from .._journal import (
 from .._labels import take
 from .._strategy import FOR_AUDIT
 from ._estimate import estimate_label_error
+from ._recall import RecallAbove, check_positive
 
 
 class LearnerView:
@@ -117,6 +120,15 @@ class LearnerView:
             np.array(known).tolist()
         ):
             self._learner._set_classes(classes)
+
+    @property
+    def decisions(self):
+        """What a person or a function has decided for stopping rules, by their keys."""
+        return self._learner._decisions or {}
+
+    def set_journal(self, decisions, growth):
+        """Set the decisions of a journal, and when rows were appended to its pool."""
+        self._learner._decisions, self._learner._growth = decisions, growth
 
     def learn(self, rows, labels, n_wrong):
         """Learn labels (None: skipped); `n_wrong` of them were mispredicted."""
@@ -219,7 +231,7 @@ class RecordedLearner:
         self.learner = learner
         self.view = LearnerView(learner)
         self.resolve_by = resolve_by
-        self.rules = list(rules)
+        self._rules = list(rules)
         self._skipped = set()  # rows that were skipped since the journal was opened
         # number of lines of the journal from which the other attributes were computed
         self._n_learned_lines = None
@@ -273,7 +285,7 @@ class RecordedLearner:
             check_pool(known, pool, self.view.n_rows, path)
             with written_by(known["version"]):  # names the version in errors
                 learner = with_default_parameters(known["learner"])
-                stop = with_default_parameters(known["stop"])
+                stop = _without_certify(with_default_parameters(known["stop"]))
             names = {**learner["with"], **{k: known[k] for k in settings}}
             names["stop"] = stop
             start, self._seed = known["start"], known["seed"]
@@ -285,6 +297,7 @@ class RecordedLearner:
         except (KeyError, TypeError) as error:
             raise JournalError(f"{path} is corrupt in line 1: {error!r}") from None
         passed = {**head["learner"]["with"], **settings}
+        passed["stop"] = _without_certify(settings["stop"])
         if self._new_classes(known, head) is not None:
             del passed["classes"]
         seeded = passed["random_state"] is not None
@@ -386,8 +399,12 @@ class RecordedLearner:
         if self._n_learned_lines == len(self.journal.lines):
             return
         self._ledger = self._read_ledger()
-        self.view.set_classes(self._classes())
-        batches = self._ledger.batches()
+        head, batches = self.journal.present_head(), self._ledger.batches()
+        self.view.set_classes(head["classes"])
+        # the queries before rows were appended to the pool, and its rows before
+        numbers = [batch[0][0].line for batch in batches]
+        growth = [(bisect(numbers, line), n_rows) for line, n_rows in head["growth"]]
+        self.view.set_journal(head["decisions"], growth)
         part = batches.pop() if batches and batches[-1][-1][0].n_remaining > 0 else []
         try:
             self.view.replace_answers(list(map(_batch_arguments, batches)), self._seed)
@@ -422,6 +439,60 @@ class RecordedLearner:
                     ) from None
 
     @property
+    def rules(self):
+        """Stopping rules, after the decision of a person to certify a recall."""
+        decisions = self.view.decisions
+        return [
+            clone(rule).set_params(certify=True)
+            if isinstance(rule, RecallAbove) and decisions.get(rule.key)
+            else rule
+            for rule in self._rules
+        ]
+
+    def reached(self):
+        """Whether a stopping rule is reached; writes what a rule has decided."""
+        self._update()
+        before = dict(self.view.decisions)
+        is_reached = bool(self._rules) and self.learner.reached(self.rules)
+        for key, agreed in self.view.decisions.items():
+            if before.get(key) is not agreed:
+                self._write_decision(key, agreed, None)
+        return is_reached
+
+    def decide(self, rule, agreed, by=None):
+        """Write the decision of a person to certify a recall, or not to."""
+        self._update()
+        self._write_decision(rule.key, agreed, by)
+        self._update()
+
+    def recall_report(self, rule):
+        """Report of the recall of a class, after all complete queries."""
+        self._update()
+
+        def report(context):
+            check_positive(context, rule.positive)
+            return rule.report(context)
+
+        return self.view.with_context([rule], report)
+
+    def uncertified(self):
+        """Rule that is reached without having certified its recall, or None."""
+        self._update()
+        for rule in self.rules:
+            if isinstance(rule, RecallAbove) and self.learner.reached(rule):
+                if self.recall_report(rule).lower_limit < rule.recall:
+                    return rule
+        return None
+
+    def is_decided(self, rule):
+        """Whether the journal has a decision to certify the recall of a rule."""
+        return rule.key in self.view.decisions
+
+    def _write_decision(self, key, agreed, by):
+        positive = self.view.plain_label(key[0])
+        self._write({"certify": agreed, "positive": positive, "recall": key[1]}, by)
+
+    @property
     def ledger(self):
         """Labels of the journal, up to its last line."""
         self._update()
@@ -430,7 +501,7 @@ class RecordedLearner:
     def _queue_rows(self, batch, answered=()):
         learner = self.learner
         rows, predictions = None, None
-        if self.share > 0.0 or self.rules:
+        if self.share > 0.0 or self._rules:
             rows = self.view.audit_rows(self.rules, self.share)
         if rows is None:
             rows = learner.query()
@@ -627,6 +698,16 @@ def _batch_arguments(batch):
         [None if label is NO_LABEL else label for _, label in batch],
         sum(is_wrong) if is_audit else None,
     )
+
+
+def _without_certify(rules):
+    # Descriptions of stopping rules without what may change: who agrees to certify.
+    return [
+        rule | {"with": {k: v for k, v in rule["with"].items() if k != "certify"}}
+        if isinstance(rule, dict) and isinstance(rule.get("with"), dict)
+        else rule
+        for rule in rules
+    ]
 
 
 def _brief(value):

@@ -16,6 +16,7 @@ from ..._compat import _safe_indexing, get_feature_names
 from .._estimators import final_step, has_leaves
 from .._journal import fingerprint, is_label, same_label
 from .._labels import in_chunks, n_rows_of, take
+from ..pool._recall import RecallReport
 from ..pool._recorded import LearnerView
 from ..pool._simulate import simulate
 from ..pool._stopping import audit_limit, share_of
@@ -358,8 +359,14 @@ class Progress(NamedTuple):
         Number of rows of the pool.
     limit : float or None
         Upper confidence limit of the error rate, if a stopping rule has one.
-    ended : {"budget", "rule", "rows"} or None
-        Why the session has ended; None if it has not ended.
+    ended : {"budget", "rule", "discovery", "rows"} or None
+        Why the session has ended; None if it has not ended. ``"discovery"``: a rule
+        :class:`~skconftree.active.RecallAbove` is reached without certified recall.
+    recall : RecallReport or None, default=None
+        Estimate and lower limit of the recall, if the session has a positive class.
+    asks : bool, default=False
+        Whether the person is asked to certify the recall; the answer is an argument of
+        :meth:`LabelingSession.certify`.
 
     Examples
     --------
@@ -373,3 +380,5 @@ class Progress(NamedTuple):
     n_rows: int
     limit: float | None
     ended: str | None
+    recall: RecallReport | None = None
+    asks: bool = False

@@ -31,6 +31,7 @@ from .._journal import (
     read_lines,
 )
 from .._labels import indexable_table, n_rows_of, take
+from ..pool._recall import RecallAbove
 from ..pool._recorded import (
     LearnerView,
     RecordedLearner,
@@ -112,6 +113,9 @@ class LabelingSession:
         for rows without a suggestion. A dict maps names of sources to their labels. The
         classifier is not trained with them. :meth:`estimate_suggested_error` estimates
         the share of wrong suggestions.
+    positive : object, default=None
+        Label of a rare class whose recall is shown with the progress. None: that of a
+        stopping rule :class:`RecallAbove`, if there is one.
 
     Attributes
     ----------
@@ -161,6 +165,7 @@ class LabelingSession:
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
         columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
         suggested: dict[str, Any] | ArrayLike | None = None,
+        positive: object = None,
     ) -> None:
         if budget is not None and (not isinstance(budget, Integral) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
@@ -180,6 +185,14 @@ class LabelingSession:
         self.annotator = annotator
         self._columns = columns
         self._rules = [] if stop is None else read_rules(stop, learner.estimator)
+        self._recall_rule = None  # of the class whose recall is shown
+        for rule in self._rules:
+            if isinstance(rule, RecallAbove) and positive in (None, rule.positive):
+                self._recall_rule = rule
+                break
+        if self._recall_rule is None and positive is not None:
+            self._recall_rule = RecallAbove(positive)
+            read_rules(self._recall_rule, learner.estimator)
         path, journal = os.fspath(path), None
         X = indexable_table(X)
         self._shown = DisplayedTable(X if shown is None else shown)
@@ -209,6 +222,12 @@ class LabelingSession:
             self.budget,
         )
         self.learner = learner
+        if self._recall_rule is not None:
+            try:
+                self._record.recall_report(self._recall_rule)  # checks the class
+            except BaseException:
+                self._record.journal.close()
+                raise
         self._suggestions, notes = read_suggestions(
             suggested, self.labels, self._record.view.n_rows
         )
@@ -217,6 +236,7 @@ class LabelingSession:
         # and why the session has ended
         self._last_query = None, None, None
         self._queried = None  # the `QueriedRow` of this question
+        self._uncertified = None  # the rule whose recall is not certified at the end
 
     def __getstate__(self):
         # A copy would write to the same file.
@@ -240,6 +260,7 @@ class LabelingSession:
         shown: dict[Any, Any] | TableLike | ArrayLike | None = None,
         columns: Sequence[tuple[str, Callable[[float], str]]] | None = None,
         suggested: dict[str, Any] | ArrayLike | None = None,
+        positive: object = None,
     ) -> Self:
         """Resume the session of a journal.
 
@@ -268,6 +289,8 @@ class LabelingSession:
         suggested : array-like of shape (n_rows,) or dict, default=None
             Suggested labels, as in the constructor. They are not in the journal, except
             those that were shown.
+        positive : object, default=None
+            Label of the class whose recall is shown, as in the constructor.
 
         Returns
         -------
@@ -307,6 +330,7 @@ class LabelingSession:
             repeat=repeat,
             random_share=random_share,
             suggested=suggested,
+            positive=positive,
         )
 
     @staticmethod
@@ -399,13 +423,13 @@ class LabelingSession:
         return self._next()[1]
 
     def _next(self):
-        n_lines = len(self._record.journal.lines)
-        if self._last_query[0] != n_lines:
+        if self._last_query[0] != len(self._record.journal.lines):
             self._queried, ended = None, self._ended()
             if ended is None:
                 self._queried = self._record.next_row(self.annotator)
                 ended = "rows" if self._queried is None else None
             question = self._queried and self._question_of(self._queried)
+            n_lines = len(self._record.journal.lines)  # a rule may have added one
             self._last_query = n_lines, question, ended
         return self._last_query
 
@@ -413,12 +437,9 @@ class LabelingSession:
         record = self._record
         if self.budget is not None and record.ledger.n_answers >= self.budget:
             return "budget"
-        if (
-            self._rules
-            and record.is_query_complete
-            and self.learner.reached(self._rules)
-        ):
-            return "rule"
+        if record.is_query_complete and record.reached():
+            self._uncertified = record.uncertified()
+            return "rule" if self._uncertified is None else "discovery"
         return None
 
     def _question_of(self, queried):
@@ -477,6 +498,30 @@ class LabelingSession:
         suggested = None if label is None else self._suggested(self._queried.row)
         self._record.add_label(self._queried, label, self.annotator, suggested)
 
+    def certify(self, agree: bool = True) -> None:
+        """Decide whether to certify the recall after discovery has ended.
+
+        If so, rows are drawn at random until the limit of :class:`RecallAbove` holds.
+        The decision is written to the journal, so that it is not asked for again. It is
+        not withdrawn by :meth:`undo`.
+
+        Parameters
+        ----------
+        agree : bool, default=True
+            Whether to certify the recall.
+
+        Raises
+        ------
+        ValueError
+            If :meth:`progress` does not say that the discovery has ended.
+        """
+        if self._next()[2] != "discovery":
+            raise ValueError(
+                "The recall can only be certified when the discovery of a RecallAbove "
+                'rule has ended, that is if progress().ended is "discovery".'
+            )
+        self._record.decide(self._uncertified, bool(agree), self.annotator)
+
     def undo(self) -> int:
         """Withdraw the last label, skip or change of a label.
 
@@ -526,17 +571,22 @@ class LabelingSession:
         Returns
         -------
         Progress
-            Number of labels, upper confidence limit of the error rate, and why the
-            session has ended.
+            Number of labels, upper confidence limit of the error rate, recall of a
+            class, and why the session has ended.
         """
-        ended = self._next()[2]
+        ended, asks, rule = self._next()[2], False, self._recall_rule
         limits = self._record.limits(self._rules)
+        if ended == "discovery":
+            rule = self._uncertified
+            asks = not self._record.is_decided(rule)
         return Progress(
             self._record.ledger.n_answers,
             self.budget,
             self._record.view.n_rows,
             min(limits) if limits else None,
             ended,
+            None if rule is None else self._record.recall_report(rule),
+            asks,
         )
 
     def answers(self) -> list[dict[str, Any]]:
@@ -709,8 +759,8 @@ class LabelingSession:
         Keys are the positions of the labels in the menu, or the labels themselves if a
         label equals the position of another one. ``u`` withdraws the last label, ``s``
         skips the row, ``=`` accepts the suggested label, ``+`` adds a label to the
-        menu, ``?`` explains the prediction, ``%`` estimates the error rate, ``q`` and
-        Ctrl-C quit.
+        menu, ``?`` explains the prediction, ``%`` estimates the error rate and the
+        recall, ``q`` and Ctrl-C quit.
 
         Parameters
         ----------

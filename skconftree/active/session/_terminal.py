@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 from .._strategy import choices, keys_text, menu_entries, typed_like
+from ..pool._recall import percent
 from ._explanations import visible
 
 # keys for undo, skip, why, error rate, new label and quit
@@ -15,6 +16,7 @@ TAKE = "="  # takes the suggested label
 ENDS = {
     "budget": "The budget is used up: no more labels are queried.",
     "rule": "The stopping rule is reached: no more labels are needed.",
+    "discovery": "Discovery has ended: the query strategy finds few further rows.",
     "rows": "All rows are labeled or skipped.",
 }
 
@@ -46,7 +48,25 @@ def progress_text(progress, question):
             text += f" ({question.probability:.2f})"
     if progress.limit is not None:
         text += f", error rate at most {100 * progress.limit:.0f}%"
+    report = progress.recall
+    if report is not None:
+        text += f", {report.n_found:,} {report.positive} found"
+    if report is not None and report.n_found:
+        about = "" if report.estimate is None else f"about {report.estimate:.0%}, "
+        text += f" (recall {about}at least {percent(report.lower_limit)})"
     return text
+
+
+def end_text(progress):
+    """Say why a session has ended, and what certifying the recall takes."""
+    text = ENDS[progress.ended]
+    return text if progress.recall is None else f"{text}\n{progress.recall}"
+
+
+def estimates_text(session):
+    """Report the estimates of the error rate and of the recall."""
+    text, recall = str(session.estimate_error()), session.progress().recall
+    return text if recall is None else f"{text}\n{recall}"
 
 
 def first_suggestion(question):
@@ -75,19 +95,38 @@ def label_at_terminal(session, show=None):
     for note in session.notes:
         _print(note)
     try:
-        while (question := session.question()) is not None:
+        while True:
+            progress, question = session.progress(), session.question()
+            if question is None:
+                if _certifies(session, progress):
+                    continue
+                break
             labels = session.labels
             keys, meanings = choices(labels, COMMANDS)
             menu = f"{'  '.join(menu_entries(keys, labels))}  {HELP}"
             if question.suggested:
                 menu = f"[{TAKE}] {first_suggestion(question)}  {menu}"
-            _print(_question_text(session, question, menu, show))
+            _print(_question_text(progress, question, menu, show))
             if not _answer(session, question, labels, meanings, _Keys(keys), menu):
                 break
-        else:
-            _print(f"\n{ENDS[session.progress().ended]}")
     except (KeyboardInterrupt, EOFError):
         _print("")  # all labels are saved
+
+
+def _certifies(session, progress):
+    # Print why the session has ended, and ask whether to certify the recall.
+    _print(f"\n{_wrapped(end_text(progress))}")
+    if not progress.asks:
+        return False
+    menu = "Certify the recall?  [y] yes  [n] no  [q] quit"
+    _print(menu)
+    read = _Keys(["y", "n"])
+    while (key := read()) != "q":
+        if key in ("y", "n"):
+            session.certify(key == "y")
+            return key == "y"
+        _print(menu)
+    return False
 
 
 def _answer(session, question, labels, meanings, read, menu):
@@ -107,7 +146,7 @@ def _answer(session, question, labels, meanings, read, menu):
             _print(menu)
             continue
         elif key == "%":
-            _print(f"{_wrapped(str(session.estimate_error()))}\n{menu}")
+            _print(f"{_wrapped(estimates_text(session))}\n{menu}")
             continue
         elif key == "+":
             try:
@@ -130,10 +169,9 @@ def _answer(session, question, labels, meanings, read, menu):
     return False
 
 
-def _question_text(session, question, menu, show):
-    progress = progress_text(session.progress(), question)
+def _question_text(progress, question, menu, show):
     shown = question.values if show is None else {k: question.values[k] for k in show}
-    lines = [f"\n{progress}", f"Row {question.row}"]
+    lines = [f"\n{progress_text(progress, question)}", f"Row {question.row}"]
     if question.again:
         lines[-1] += ", already labeled: second opinion"
     if question.suggested:

@@ -23,8 +23,9 @@ from .._strategy import choices, typed_like
 from ._explanations import visible
 from ._terminal import (
     COMMANDS,
-    ENDS,
     check_labels_and_columns,
+    end_text,
+    estimates_text,
     first_suggestion,
     progress_text,
     suggestion_text,
@@ -460,7 +461,13 @@ class _Api:
         return _note("\n".join(self.session.why()))
 
     def _error_rate(self, request):
-        return _note(str(self.session.estimate_error()))
+        return _note(estimates_text(self.session))
+
+    def _certify(self, request):
+        if type(request.get("agree")) is not bool:
+            raise RequestError(HTTPStatus.BAD_REQUEST, "agree must be true or false.")
+        self.session.certify(request["agree"])
+        return {}
 
     def _add_label(self, request):
         text = request.get("label")
@@ -497,6 +504,7 @@ class _Api:
             "budget": progress.budget,
             "question": None if question is None else self._question(question),
             "ended": progress.ended and self._ended(progress),
+            "asks": progress.asks,
             "notes": list(map(visible, session.notes)),
             "answers": list(map(self._listed, self._answers())),
         }
@@ -507,7 +515,7 @@ class _Api:
         if n_lines != self._n_lines():
             estimate = str(self.session.estimate_error())
             self._estimate = self._n_lines(), estimate
-        return f"{ENDS[progress.ended]} {visible(estimate)}"
+        return f"{visible(end_text(progress))}\n{visible(estimate)}"
 
     def _question(self, question):
         values = [
@@ -578,5 +586,6 @@ ACTS = {
     "why": _Api._why,
     "error rate": _Api._error_rate,
     "new label": _Api._add_label,
+    "certify": _Api._certify,
     "quit": lambda api, _: {"quit": True},
 }

@@ -32,21 +32,37 @@ def learner(**parameters):
     return ActiveLearner(ConfidenceTreeClassifier(), random_state=0, **parameters)
 
 
-def limit_by_definition(n_rows, alpha, steps):
-    """Limit of the number of positives, with a loop over all numbers.
-
-    `steps` are pairs: whether a row is random, and whether it is positive.
-    """
+def predictions_by_definition(n_rows):
     total = sum(u**-2.0 for u in range(1, n_rows + 1))
     prior = {
         u: (1 - PRIOR_OF_NONE) * u**-2.0 / max(total, 1) for u in range(1, n_rows + 1)
     }
-    prior[0] = PRIOR_OF_NONE
     weight = {u: 1 / (u + 1) for u in range(n_rows + 1)}
-    weight = {u: w / sum(weight.values()) for u, w in weight.items()}
+    total = sum(weight.values())
+    return {u: w / total for u, w in weight.items()}, {0: PRIOR_OF_NONE, **prior}
+
+
+def limit_by_definition(n_rows, alpha, steps):
+    """Limit of the number of positives, with a loop over all numbers.
+
+    `steps` are pairs: whether a row is random, and whether it is positive; or a number
+    of rows that are appended.
+    """
+    weight, prior = predictions_by_definition(n_rows)
     ratio, largest = dict.fromkeys(range(n_rows + 1), 1.0), n_rows
     found = labeled = 0
-    for is_random, is_positive in steps:
+    for step in steps:
+        if isinstance(step, int):  # each pair of a number before and a number after
+            before = {K: ratio[K] for K in range(found, largest + 1)}
+            largest, n_rows = largest + step, n_rows + step
+            ratio = {
+                K: min(r for K0, r in before.items() if 0 <= K - K0 <= step)
+                for K in range(found, largest + 1)
+            }
+            uninformed, prior = predictions_by_definition(max(weight) + step)
+            weight = {u: (w + weight.get(u, 0)) / 2 for u, w in uninformed.items()}
+            continue
+        is_random, is_positive = step
         unlabeled = n_rows - labeled
         if is_random:
             largest = max(found, min(largest, found + unlabeled))
@@ -84,15 +100,27 @@ def test_the_limit_is_that_of_its_definition(n_rows, data):
     is_random = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
     alpha = data.draw(st.sampled_from([0.05, 0.3, 0.7]))
     steps = list(zip(is_random, positive, strict=False))
-    limit = PositivesLimit(n_rows, alpha)
-    for i, (drawn, is_positive) in enumerate(steps):
+    n_found = sum(is_positive for _, is_positive in steps)
+    grown = data.draw(st.integers(0, n_rows - 1))  # rows that are appended later
+    first = n_rows - grown
+    if grown:
+        steps.insert(data.draw(st.integers(0, min(n, first))), grown)
+    limit, n_left = PositivesLimit(first, alpha), first
+    for step in steps:
+        if isinstance(step, int):
+            limit.restrict(n_left)
+            limit.grow(step)
+            n_left += step
+            continue
+        drawn, is_positive = step
         if drawn:
-            limit.draw(n_rows - i, int(not is_positive), is_positive)
+            limit.draw(n_left, int(not is_positive), is_positive)
         elif is_positive:
             limit.add_found()
-    limit.restrict(n_rows - len(steps))
-    assert limit.n_found == sum(is_positive for _, is_positive in steps)
-    assert limit.limit == limit_by_definition(n_rows, alpha, steps)
+        n_left -= 1
+    limit.restrict(n_left)
+    assert limit.n_found == n_found
+    assert limit.limit == limit_by_definition(first, alpha, steps)
 
 
 def limit_after(n_rows, n_found):
@@ -140,16 +168,24 @@ def test_the_cost_is_close_to_that_of_an_exact_test(found, recall, share):
     assert exact <= limit.n_draws(recall, n_unlabeled) <= 1.3 * exact
 
 
-def failures(n_sessions, n_rows, n_positive, random_share, rng):
-    """Number of simulated sessions in which the limit is ever too low."""
+def failures(n_sessions, n_rows, n_positive, random_share, rng, n_later=0):
+    """Number of simulated sessions in which the limit is ever too low.
+
+    The last `n_later` rows, most of which are positive, are appended in the midst.
+    """
     n_failed = 0
     for _ in range(n_sessions):
         is_positive = np.zeros(n_rows, dtype=bool)
-        is_positive[:n_positive] = True
+        is_positive[n_rows - n_positive :] = True
         # a query strategy that ranks rows by a noisy score, and random rows
         order = np.argsort(rng.normal(size=n_rows) - is_positive, kind="stable")
-        remaining, limit = order.tolist(), PositivesLimit(n_rows, 0.05)
-        while remaining and limit.limit >= n_positive:
+        later = order >= n_rows - n_later
+        remaining, appended = order[~later].tolist(), order[later].tolist()
+        limit = PositivesLimit(len(remaining), 0.05)
+        while remaining and limit.limit >= n_positive - is_positive[appended].sum():
+            if appended and len(remaining) < n_rows // 3:
+                limit.grow(n_later)
+                remaining, appended = [*remaining, *appended], []
             is_random = rng.random() < random_share
             i = rng.integers(len(remaining)) if is_random else 0
             if is_random:
@@ -168,6 +204,13 @@ def failures(n_sessions, n_rows, n_positive, random_share, rng):
 def test_the_limit_is_too_low_in_few_sessions(n_positive, random_share):
     rng = np.random.default_rng(n_positive)
     assert failures(1000, 200, n_positive, random_share, rng) <= 64
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_later", [10, 60])
+def test_the_limit_is_too_low_in_few_sessions_whose_pool_grows(n_later):
+    rng = np.random.default_rng(n_later)
+    assert failures(1000, 200, 20, 0.7, rng, n_later) <= 64
 
 
 def test_the_limit_is_too_low_in_few_of_some_sessions():
@@ -192,12 +235,15 @@ def test_a_session_that_certifies_stops_at_the_limit(certified):
 
 def test_certify_decides_after_discovery():
     reports = []
-    for certify in (False, reports.append, lambda report: True):
+    for certify in (False, lambda report: True, reports.append):
         one = learner().fit(X)
         rule = RecallAbove("rare", recall=0.8, certify=certify)
         one.run(ArrayOracle(Y), 120, rule)
         assert (one.audit_[1] > 0) is (certify not in (False, reports.append))
-    (report,) = reports  # it is asked once
+    (report,) = reports  # it is asked once, also after undo
+    n_labeled = one.n_labeled_
+    assert one.undo(3).run(ArrayOracle(Y), stop=rule).n_labeled_ == n_labeled
+    assert len(reports) == 1
     assert report.n_random == 0
     assert report.estimate > 0.95
     lines = str(report).splitlines()
@@ -342,6 +388,19 @@ def test_invalid_arguments_of_a_report_are_refused():
         ValueError, match="positive contains the label 'rear', which is not one"
     ):
         declared.recall_report("rear")
+
+
+def test_a_class_that_does_not_exist_is_noticed():
+    rule = RecallAbove("raer")
+    declared = learner(classes=["rare", "other"]).fit(X)
+    with pytest.raises(ValueError, match=r"'raer'\. Did you mean 'rare'\?"):
+        declared.run(ArrayOracle(Y), stop=rule)
+    one = learner().fit(X, np.where(np.arange(len(X)) < 40, Y, None))
+    with pytest.warns(UserWarning, match=r"Did you mean 'rare'\? Until a label is"):
+        one.run(ArrayOracle(Y), 5, rule)
+    with pytest.warns(UserWarning, match=r"\['other', 'rare'\]\. Got 1\."):
+        one.reached(RecallAbove(1))
+    assert not one.reached(RecallAbove("another class"))  # it may be found later
 
 
 def test_other_rules_draw_their_share():
