@@ -1,8 +1,10 @@
 """Decision trees that report the evidence for each split.
 
 The evidence for a split is the number of candidate splits that would look as good by
-chance. NCM trees split by the nearest class mean, OASIS is an online linear classifier
-for active learning, and `BinaryTests` converts columns to binary features.
+chance. Confidence trees only split if the evidence suffices, partially linear trees add
+a linear function of the columns to the values of the leaves, and NCM trees split by the
+nearest class mean. OASIS is an online linear classifier for active learning, and
+`BinaryTests` converts columns to binary features.
 """
 
 import importlib as _importlib

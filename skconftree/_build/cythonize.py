@@ -5,7 +5,8 @@
 Starting Cython takes longer than translating most files. Therefore, this process starts
 it once, and one worker per core translates files. A file is translated only if its C
 file is older than one of its dependencies, or was created with other options; otherwise
-the C file does not change, and the C compiler skips it.
+the C file does not change, and the C compiler skips it. DEPFILE lists all
+dependencies for the build tool.
 """
 
 import multiprocessing

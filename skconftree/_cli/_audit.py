@@ -1,7 +1,8 @@
 """``skconftree audit``: test the splits of a saved tree on new labeled rows.
 
 The *level of evidence* of a split is that of its training rows, from overwhelming to
-none. The *verdict* of the audit is based on the new rows.
+none. The *verdict* of the audit is based on the new rows. The *dialect* of a table is
+its delimiter, decimal sign and encoding.
 """
 
 import warnings
@@ -170,6 +171,7 @@ def _report(options, audit, rows, notes):
                 "verdict": split.verdict,
                 "p_value": split.p_value,
                 "level": split.level,
+                # the smallest p-value that so many rows per branch and class allow
                 "least_p_value": split.least_p,
                 "method": split.method,
                 "rows": split.n_rows,

@@ -10,7 +10,7 @@ import zipfile
 from .. import __version__
 from ..active import LabelingSession
 from ..utils import load
-from ._table import LABELED, TEXTS
+from ._table import LABELED, TEXTS  # keys of the metadata of a model
 from ._text import UserError, counted, say, shorten
 from ._text_model import load_text_model
 
@@ -72,7 +72,7 @@ def _refuse_other_kinds(path, start):
 
 def _of_model(path):
     model, metadata = load(path)
-    if TEXTS in metadata:
+    if TEXTS in metadata:  # "run" has its vocabulary and coefficients
         return _of_texts(load_text_model(model, metadata["run"]), metadata)
     names = getattr(model, "feature_names_in_", None)
     contents = {"contains": type(model).__name__}

@@ -165,7 +165,10 @@ def with_times(X, parsers):
 
 
 def date_types(parsers, timed):
-    """Return "day", "time" or None for each column; None if no column has dates."""
+    """Return "day", "time" or None for each column; None if no column has dates.
+
+    `timed` is the result of `with_times`.
+    """
     kinds = tuple(
         None if parser not in DATE_PARSERS else "time" if index in timed else "day"
         for index, parser in enumerate(parsers)
@@ -229,8 +232,9 @@ class ColumnType(NamedTuple):
 def infer_columns(columns, names, *, semicolons=False, decimal=None, dates=None):
     """Infer the types of the columns of a table, and its decimal sign.
 
-    If `semicolons` separate the fields, ambiguous numbers have decimal commas, unless
-    other columns require decimal points. `decimal` and `dates` are options of the user.
+    If `semicolons` separate the fields, ambiguous numbers have decimal commas
+    (`comma_first`), unless other columns require decimal points. `decimal` and `dates`
+    are options of the user.
     """
     comma_first = semicolons
     if semicolons and decimal is None:
@@ -520,7 +524,10 @@ def identifies_rows(categories):
 
 
 def unparseable_note(name, texts, n_unparseable, parser=None, *, types_are_fixed=False):
-    """Describe values of a numeric column that are not numbers."""
+    """Describe values of a numeric column that are not numbers.
+
+    `types_are_fixed`: by a model.
+    """
     examples = ", ".join(map(repr, texts[:3])) + (", ..." if len(texts) > 3 else "")
     values = (
         "1 value is not a number"
@@ -762,7 +769,7 @@ def unknown_categories(X, categories):
 
 OWN_SUFFIX = " (skconftree)"  # appended to a name that the table already has
 PREDICTED, EXPLANATION = "predicted", "explanation"
-SHARE = "probability of "
+SHARE = "probability of "  # followed by a class
 LABELED_BY, LABELED_AT = "labeled by", "labeled at"
 
 

@@ -1,9 +1,10 @@
 """Functions shared by the commands.
 
-A *bound* is the rule that accepts or rejects a candidate split. The *evidence* for a
-split is the number of candidate splits that would look as good by chance. A partially
-linear tree adds a linear *score* of the columns to the values of its leaves. The
-*schema* of a model has the names, types and categories of its columns.
+A *bound* is the rule that accepts or rejects a candidate split, with the threshold
+`delta`. The *evidence* for a split is the number of candidate splits that would look as
+good by chance. A partially linear tree adds a linear *score* of the columns to the
+values of its leaves. The *schema* of a model has the names, types and categories of its
+columns. The other options of the commands are explained in `_options`.
 """
 
 import ast
@@ -205,7 +206,7 @@ def categories_of(model):
 
 
 def has_score(model):
-    """Whether a model has a linear score that was not dropped."""
+    """Whether a model has a linear score that cross-validation did not remove."""
     return model is not tree_of(model) and model.coef_.shape[1] > 0
 
 

@@ -1,4 +1,7 @@
-"""Scripts for shell completion of commands and options."""
+"""Scripts for shell completion of commands and options.
+
+A *bound* is the split rule of a tree.
+"""
 
 import argparse
 

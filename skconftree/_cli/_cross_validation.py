@@ -1,7 +1,7 @@
 """Cross-validation of a confidence tree and its baselines.
 
-A partially linear tree adds a linear *score* of the columns to the values of its
-leaves.
+A confidence tree only splits a node if the split has enough evidence. A partially
+linear tree adds a linear *score* of the columns to the values of its leaves.
 """
 
 import time

@@ -1,10 +1,12 @@
 """``skconftree fit``: fit a confidence tree to a table and compare it with CART.
 
-Nodes are records of `tree.node_table`: split, branches, class counts and *evidence*,
-the number of candidate splits that would look as good by chance. A partially linear
-tree adds a linear *score* of the columns to the values of its leaves. With
-`--in-parts`, the file is read in parts, because it may be larger than memory.
-`lookahead` infers the types of the columns from the first rows.
+A confidence tree only splits a node if the split has enough *evidence*: the number of
+candidate splits that would look as good by chance is small. Nodes are records of
+`tree.node_table`: split, branches, class counts and evidence. A partially linear tree
+adds a linear *score* of the columns to the values of its leaves. With `--in-parts`, the
+file is read in parts, because it may be larger than memory. `lookahead` infers the
+types of the columns from the first rows. The *dialect* of a file is its delimiter,
+decimal sign and encoding.
 """
 
 import textwrap
@@ -356,7 +358,7 @@ def _save_tree(tree, features, parsers, dialect, options):
     The readings are the names of the parsers of the columns.
     """
     metadata = {
-        "kind": FITTED,
+        "kind": FITTED,  # not by `stream`, which can resume its models
         "target": options.target,
         "--decimal": options.decimal,
         "delimiter": dialect.delimiter,
@@ -485,7 +487,7 @@ def tree_nodes(tree, names):
                 "test": row.test,
                 "threshold": as_json(row.threshold),
                 "children": [branch.node for branch in row.branches],
-                "evidence": {
+                "evidence": {  # the statistics that apply to the split rule
                     name: as_json(value)
                     for name, value in row.evidence.applying().items()
                 },

@@ -2,7 +2,8 @@
 
 The *pool* is the table whose rows are labeled. The labels are saved in a *journal*, a
 file of JSON lines (``--answers``). `stream.lookahead` infers the types of the columns
-from the first rows of the table.
+from the first rows of the table. The *dialect* of a file is its delimiter, decimal sign
+and encoding. The options of the command are explained in `_options`.
 """
 
 import contextlib
@@ -70,6 +71,8 @@ from ._text_model import (
 )
 
 CHUNK_ROWS = 10_000
+# Query strategies that select a leaf: by the upper limit of its number of errors, by
+# its class entropy, or by the expected decrease of its errors.
 TREE_STRATEGIES = {"leaf_risk", "leaf_entropy", "expected_error"}
 
 
@@ -463,7 +466,7 @@ def _save_model(session, pool, options):
     """Save the classifier for ``skconftree predict``."""
     model = session.learner.estimator_
     metadata = {
-        "kind": FITTED,
+        "kind": FITTED,  # not by `stream`, which can resume its models
         LABELED: session.progress().n_answers,
         "target": options.target,
         "--decimal": options.decimal,

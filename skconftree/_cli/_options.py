@@ -2,8 +2,8 @@
 
 This module imports no slow modules, so that help and usage errors appear immediately.
 The *evidence* for a split is the number of candidate splits that would look as good by
-chance. A partially linear tree adds a linear *score* of the columns to the values of
-its leaves.
+chance; a confidence tree only makes splits for which it is small. A partially linear
+tree adds a linear *score* of the columns to the values of its leaves.
 """
 
 import argparse
@@ -16,7 +16,8 @@ from ._text import Progress, warn
 
 # The names are repeated here, because the compiled modules are slow to import. A bound
 # is the split rule of a tree. The names are explained in skconftree.bounds and
-# skconftree.criteria.
+# skconftree.criteria, prunings in skconftree.tree, query strategies in
+# skconftree.active.
 BOUNDS = (
     "gtest credible possibilistic hoeffding mcdiarmid derosa chi2 ec2 evalue "
     "bayes_factor ctree"
@@ -126,6 +127,9 @@ VERBOSE = """
   report progress on standard error even if that is not a terminal
 """
 
+# Weak splits are those with little evidence. The detectors adwin and ddm replace the
+# whole tree if a drift is detected, and local replaces the subtrees that it affects. A
+# second opinion is another label of a labeled row.
 COMMANDS = {
     "fit": (
         "_fit run_fit",

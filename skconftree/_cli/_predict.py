@@ -1,7 +1,9 @@
 """``skconftree predict``: predict the rows of a table with a saved model.
 
 Rows are read, predicted and written in chunks, so that no table is held in memory.
-`model` is a `_table.Model`: a saved model with the names and parsers of its columns.
+`model` is a `_table.Model`: a saved model with the names and parsers of its columns,
+and the dialect (delimiter, decimal sign and encoding) of its table. A partially linear
+tree adds a linear *score* of the columns to the values of its leaves.
 """
 
 import contextlib
@@ -111,6 +113,7 @@ def _explanations(model, X, names):
 
 def _as_sum(record, names, label):
     # The score is the log odds of `label`, or its score relative to the other classes.
+    # It is the sum of a base (the intercept) and of terms of the columns and the leaf.
     parts = [("base", record["base"])]
     parts += [(names[column], value) for column, value in record["columns"]]
     parts.append((f"leaf {record['leaf'][0]}", record["leaf"][1]))

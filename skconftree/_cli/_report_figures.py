@@ -3,7 +3,7 @@
 Bar charts are HTML tables, so that their text has the same size on a phone. Figures
 with axes are as narrow as a phone and grow with the page by up to 50%. `accuracy_curve`
 is the accuracy along a stream: number of rows, accuracy of the tree and of repeating
-the previous label.
+the previous label (no change).
 """
 
 import os

@@ -2,7 +2,8 @@
 
 A *reader* (`_readers`) reads a table once, in chunks of rows; its method `lookahead`
 infers the types of columns from the first rows. `parsers` are the parsers of the
-columns.
+columns, and `fingerprint` is the checksum of the rows that have been read. The
+*dialect* of a file is its delimiter, decimal sign and encoding.
 """
 
 import re
@@ -250,7 +251,7 @@ def open_stream(path, target, options, like=None):
         "like": like,
         **text_options,
     }
-    if getattr(options, "settle_after", None):
+    if getattr(options, "settle_after", None):  # rows that determine the types
         csv_options["n_lookahead"] = options.settle_after
     json_options = {**csv_options, "known": getattr(options, "known_columns", None)}
     if path == STANDARD:

@@ -4,7 +4,8 @@ The *fingerprint* of a table is a checksum of the rows that have been read. A va
 *unparseable* if it is a text in a numeric column.
 
 A `stream` is the reader of the table. A model stores the names of the `readings`, the
-parsers of its columns.
+parsers of its columns. A record has the metrics so far, including those of a baseline
+that predicts the previous label (*no change*).
 """
 
 import contextlib
@@ -157,8 +158,8 @@ class Run:
             self._begin()
         self.resumed_at = self.n_rows
         self.alarms, self._file, self._predicted = None, None, []
-        if options.alarms:
-            if self.tree.drift is None:
+        if options.alarms:  # report each drift when it is detected
+            if self.tree.drift is None:  # local replaces single subtrees
                 raise UserError(
                     "--alarms needs a drift detector; add --set drift=local, or adwin "
                     "or ddm for the whole tree"
@@ -167,7 +168,7 @@ class Run:
         if options.predictions is not None:
             classes = self.labels.classes
             self._file = PredictionFile(options.predictions, classes, self.n_read)
-        if self._file or self.alarms:
+        if self._file or self.alarms:  # the listener gets each prediction
             self.evaluator._listener = lambda *predicted: self._predicted.append(
                 predicted
             )
@@ -259,7 +260,7 @@ class Run:
             self.unparseable = UnparseableValues(metadata["unparseable"])
             self.timed = set(metadata["times"])
             done, fingerprint = metadata["rows"], metadata["fingerprint"]
-            position = metadata.get("position")
+            position = metadata.get("position")  # a text of the user
             self.is_appended = self.options.append or metadata.get("appended", False)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} is corrupt: {error!r}") from None
@@ -367,7 +368,7 @@ class Run:
 
     def _evaluator_state(self):
         """Return the state of the evaluator without the tree."""
-        self.evaluator.report()  # resets the window
+        self.evaluator.report()  # ends the window, the rows since the last report
         self.evaluator.estimator = None
         try:
             return self.evaluator.__getstate__()

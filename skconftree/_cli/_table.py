@@ -2,7 +2,8 @@
 
 A *reader* (`stream`) reads a table once, in chunks of rows. The *dialect* of a file is
 its delimiter, decimal sign and encoding; `readings` are names of parsers of columns.
-`lookahead` infers the types of the columns from the first rows.
+`lookahead` infers the types of the columns from the first rows. `like` is the dialect
+of the table that a model was trained on.
 """
 
 from itertools import islice
@@ -182,7 +183,7 @@ class Model(NamedTuple):
 def model_columns(path):
     """Load a model that `fit`, `stream` or `save_model` saved."""
     tree, metadata = load(path)
-    if TEXTS in metadata:
+    if TEXTS in metadata:  # "run" has its vocabulary and coefficients
         tree = load_text_model(tree, metadata["run"])
     if "readings" not in metadata:  # saved in Python
         return _model_of_frame(path, tree)

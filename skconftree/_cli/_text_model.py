@@ -110,7 +110,10 @@ class TextModel:
 
 
 def save_text_model(path, model, metadata):
-    """Save a model; `load_text_model` reads it."""
+    """Save a model; `load_text_model` reads it.
+
+    `run` is the part of the metadata with the features and the linear classifier.
+    """
     run, classifier = {"columns": model.features.columns}, model.classifier
     if isinstance(classifier, LogisticRegression):
         run |= {

@@ -1,4 +1,8 @@
-"""``skconftree`` without arguments: an example tree, and the commands."""
+"""``skconftree`` without arguments: an example tree, and the commands.
+
+The evidence for a split is the number of candidate splits that would look as good by
+chance.
+"""
 
 from skconftree import ConfidenceTreeClassifier
 
@@ -24,6 +28,7 @@ def run_welcome(_options):
     table = bundled_table()
     tree = ConfidenceTreeClassifier(random_state=0).fit(table.X, table.y)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
+    # subtrees without strong splits are shown as one line, unless with this option
     shown = tree_lines(tree, names, unfold_option="`skconftree fit --verbose`")
     say(
         "Decision trees that report the evidence for each split.\n"

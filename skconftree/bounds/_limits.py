@@ -312,6 +312,7 @@ def excess_risk_of_leaves(counts, delta, weight, prior):
     """Return `excess_risk_upper` of leaves of fewer than 1e8 rows, not validated."""
     b, others = _posterior(counts, prior, counts.argmax(axis=1))
     rest = others.sum(axis=1)
+    # gap: limit of the difference to the most probable other class
     if counts.shape[1] == 2:
         gap = 1.0 - 2.0 * betaincinv(b, rest, delta)
     else:

@@ -25,17 +25,17 @@ from ._mcdiarmid import McDiarmidBound
 from ._possibilistic import PossibilisticBound
 
 BOUNDS: dict[str, type[BaseBound]] = {
-    "credible": CredibleBound,
+    "credible": CredibleBound,  # Bayesian credible limits
     "hoeffding": HoeffdingBound,
-    "possibilistic": PossibilisticBound,
+    "possibilistic": PossibilisticBound,  # entropy of upper limits of frequencies
     "mcdiarmid": McDiarmidBound,
-    "derosa": DeRosaBound,
+    "derosa": DeRosaBound,  # De Rosa's confidence radii of impurities
     "chi2": Chi2Bound,
-    "ec2": EC2Bound,
-    "evalue": EValueBound,
+    "ec2": EC2Bound,  # equivalence class edge cutting, with label noise
+    "evalue": EValueBound,  # evidence that remains valid when rows are added
     "bayes_factor": BayesFactorBound,
     "gtest": GTestBound,
-    "ctree": CTreeBound,
+    "ctree": CTreeBound,  # permutation tests of conditional inference trees
 }
 
 

@@ -14,10 +14,10 @@ class BaseCriterion(VersionedState, BaseEstimator):
     """Base class of split criteria that are written in Python.
 
     A subclass defines `impurity`. Its objects are values of the parameter `criterion`
-    of trees and forests with ``bound=None``. The split with the smallest average
-    impurity of its children, weighted by their rows, is selected. Growth calls
-    `impurity` once per 256 candidate splits, which takes 10 to 100 times as long as a
-    compiled criterion; ``CONTRIBUTING.md`` shows how to compile one.
+    of trees and forests with ``bound=None`` (without a split rule). The split with the
+    smallest average impurity of its children, weighted by their rows, is selected.
+    Growth calls `impurity` once per 256 candidate splits, which takes 10 to 100 times
+    as long as a compiled criterion; ``CONTRIBUTING.md`` shows how to compile one.
 
     As in scikit-learn, a constructor stores its parameters, and `check_parameters`
     validates them. An exception of `impurity` ends ``fit``, which leaves the estimator

@@ -1,6 +1,8 @@
 """Base class of drift detectors, and the setting of local repair.
 
 Local repair replaces subtrees that a drift affects. A *kernel* is a compiled object.
+Methods decorated by `learns` or `reads` take the lock of an object for writing or
+reading. `canonical` makes the pickles of equal states equal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Random forests of confidence trees; nearest class mean (NCM) trees and forests."""
+"""Random forests of confidence trees; nearest class mean (NCM) trees and forests.
+
+A confidence tree only splits a node if the split has enough evidence.
+"""
 
 from .forest._classes import ConfidenceForestClassifier
 from .forest._row_index import ForestRowIndex

@@ -1,4 +1,7 @@
-"""Predictions that both kinds of forests share: averages over trees, decision paths."""
+"""Predictions that both kinds of forests share: averages over trees, decision paths.
+
+Methods decorated by `reads` take the lock of a forest for reading.
+"""
 
 from __future__ import annotations
 

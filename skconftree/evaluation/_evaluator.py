@@ -253,7 +253,7 @@ class DelayedStep:
         """Predict and learn rows in the order of `schedule`."""
         self.unweighted = bool(np.isnan(self.rows.entries["weight"]).all())
         plan = schedule(self.rows, time, last_is_over)
-        if not self.run._per_row:
+        if not self.run._per_row:  # without `partial_fit_predict`
             positions = [due for _, due in plan]
             if positions:
                 plan = [(len(self.predictions), np.concatenate(positions))]

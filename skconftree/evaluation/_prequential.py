@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ._evaluator import PrequentialRecord
 
 REPORT_EVERY = 1000  # rows between two records (metrics so far), by default
+# "no change" predicts the last label, and "majority" the most frequent label so far.
+# These are the baselines of "temporal" and "majority" kappa.
 SCORES = (
     "accuracy",
     "balanced_accuracy",
@@ -94,8 +96,8 @@ def iter_prequential(
         `pos_label`; with a number of classes other than two, the mean over all
         classes), or any scorer of scikit-learn that only uses predictions, by name or
         made by :func:`sklearn.metrics.make_scorer`. Predictions are stored until they
-        are reported. With metrics of probabilities, forests and `OASISClassifier` are
-        called once per row, which is slower.
+        are reported. With metrics of probabilities, forests and `OASISClassifier`, a
+        linear classifier, are called once per row, which is slower.
     delay : int, float or array-like of shape (n_samples,), default=0
         Delay of labels: a number of rows, or in units of `time`. A row is predicted
         when it arrives, and learned and counted when its label arrives. All pending

@@ -50,8 +50,9 @@ class RiverClassifier(OneByOne):
         It is not modified: a clone of it is trained, or a copy if it is already fitted
         with column names.
     classes, columns, late_columns : object
-        As for :class:`OneByOne`. By default, each label becomes a class when it is
-        first learned, and each key a column.
+        As for :class:`OneByOne`; `late_columns` is for keys that the first rows do not
+        have. By default, each label becomes a class when it is first learned, and each
+        key a column.
 
     Attributes
     ----------

@@ -4,8 +4,9 @@ The *table* of a split has the number of held-out rows by branch and class. Its 
 are the sums by branch and by class. A split is confirmed if the test of independence of
 branch and class is significant at the *level* that the correction for multiple
 comparisons assigns to it. A *distilled* tree is fitted to the predictions of a
-classifier. An *e-value* measures evidence that remains valid when rows are added.
-*Honest* counts are of held-out rows.
+classifier; it has the attribute `fidelity_`. An *e-value* measures evidence that
+remains valid when rows are added. *Honest* counts are of held-out rows. Functions
+decorated by `reads_argument` take the lock of a tree for reading.
 """
 
 from __future__ import annotations

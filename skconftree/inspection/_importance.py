@@ -2,7 +2,8 @@
 
 A *group* of columns is permuted together. The *donor* of a row is the row from which it
 gets the values of the group. A *difference* is the loss of a row with the values of its
-donor minus its loss.
+donor minus its loss. Functions decorated by `reads_argument` take the lock of a model
+for reading.
 """
 
 from __future__ import annotations

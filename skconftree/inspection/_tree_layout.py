@@ -1,10 +1,11 @@
 """Layout of a drawing of a tree: positions and texts of its boxes.
 
 Nodes are records of `tree.node_table`: split, branches, class counts and *evidence*,
-test statistics of the split with a level such as "strong". `tie` names a column that is
-almost as good, `lookahead` why look-ahead chose the split, by the trees that can be
-grown below it. An *audit* tests the splits on held-out rows. A *folded* subtree, one
-without strong splits, is drawn as a single box.
+test statistics of the split with a level such as "strong" and the number of such splits
+that are expected by chance. `outcome` is the prediction of a leaf as text, `tie` names
+a column that is almost as good, `lookahead` why look-ahead chose the split, by the
+trees that can be grown below it. An *audit* tests the splits on held-out rows. A
+*folded* subtree, one without strong splits, is drawn as a single box.
 """
 
 import re

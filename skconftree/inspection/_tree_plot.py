@@ -3,7 +3,7 @@
 The *evidence* for a split has its test statistics and a level, a word such as "strong".
 Interval bounds compare confidence limits of the impurity; other bounds compare the
 score of a split with that of the runner-up (the second best). An *audit* tests the
-splits on held-out rows.
+splits on held-out rows. *Compact* drawings have small boxes.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Drawing of a tree as SVG, without a plotting library.
 
 The *evidence* for a split has a level, a word such as "strong". An *audit* tests the
-splits on held-out rows; `marks` has its verdicts.
+splits on held-out rows; `marks` has its verdicts. *Compact* drawings have small boxes
+without text.
 """
 
 from ..utils import escape

@@ -1,1 +1,1 @@
-"""Random forests of confidence trees."""
+"""Random forests of confidence trees, which only make splits with enough evidence."""

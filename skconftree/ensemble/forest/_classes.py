@@ -1,7 +1,9 @@
 """The confidence forest estimator.
 
-Its attribute `_model` is a `ForestModel`, which has the trees; properties such as
-`estimators_` are computed from it.
+Its attribute `_model` is a `ForestModel`, which has the trees; `fitted` makes
+properties such as `estimators_`, which are computed from it. Methods decorated by
+`learns` take its lock for writing. If labels become classes, `partial_fit` divides its
+rows into *runs*, each of which begins with a new class.
 """
 
 from __future__ import annotations
@@ -128,14 +130,16 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         between the trees; at least 65536 per tree. None means no limit, with one
         warning when the forest exceeds 1 GB.
     leaf_prediction : {"auto", "majority", "nb", "nba"}, default="auto"
-        How leaves predict, as in :class:`~skconftree.ConfidenceTreeClassifier`.
+        How leaves predict: class frequencies, naive Bayes (``"nb"``), or the more
+        accurate of them on recent rows (``"nba"``), as in
+        :class:`~skconftree.ConfidenceTreeClassifier`.
     drift : {"local", "ddm", "adwin"}, detector object, LocalRepair, None or "auto", \
             default="auto"
         `partial_fit` only. Detector of concept drift that monitors the errors of each
         tree. Each tree has its own clone of a detector object, which may be a detector
         of river. When drift is detected, the tree is replaced, or with ``"local"`` a
         subtree of it. ``"auto"`` is ``"local"``. It is None with `max_bytes`, because
-        alternate subtrees need memory, and with a bound that weights the branches of a
+        the new subtrees need memory, and with a bound that weights the branches of a
         split by other rows than those of the node.
     class_weight : dict, "balanced", "balanced_subsample" or None, default=None
         Weights of the classes. ``"balanced_subsample"`` computes balanced weights for
@@ -239,7 +243,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     n_bytes_ : int
         Number of bytes that the trees occupy.
     n_inactive_leaves_ : int
-        Number of leaves that were deactivated because of `max_bytes`.
+        Number of leaves that only store class counts, because of `max_bytes`.
 
     See Also
     --------

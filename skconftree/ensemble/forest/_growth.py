@@ -5,8 +5,9 @@ tree row by row. The *pool* consists of unlabeled rows, from which bounds (split
 can compute the weights of branches. A `TreeModel` has a tree and what its predictions
 need; it `grows` if it learns row by row. A *template* is a tree as an unfitted
 estimator. A `schema` has the names, types and categories of the columns. `finite` is
-whether rows have no missing values. The `rate` is how often a tree learns a row of a
-stream, on average.
+whether rows have no missing values, and `relative` whether weights are not numbers of
+rows. The `rate` is how often a tree learns a row of a stream, on average. `resolved`
+values replace parameters such as "auto".
 """
 
 import threading
@@ -241,7 +242,8 @@ def out_of_bag_importances(forest, model, sample, sizes, finite):
 class ForestGrowth(NamedTuple):
     """Parameters that are resolved before the table is read.
 
-    `retained` are the existing trees of a warm start, which are not grown again.
+    `request` is how `fit` reads the table. `retained` are the existing trees of a warm
+    start, which are not grown again.
     """
 
     forest: object

@@ -5,7 +5,8 @@ The `schema` has the names and types of the columns, and validates rows. The *st
 a model is what is pickled; `canonical` makes the pickles of equal states equal.
 `finite` is whether rows have no missing values. A step is a block of consecutive rows
 that all trees learn together. A model `grows` if it learns row by row. The *evidence*
-for a split has its test statistics.
+for a split has its test statistics. `resolved` values replace parameters such as
+"auto".
 """
 
 from dataclasses import dataclass, fields, replace
@@ -133,8 +134,9 @@ class DrawnRows(NamedTuple):
 
 
 # Parameters that are fixed for the trees of a forest. They have no look-ahead (choice
-# of splits by the subtrees below them), because averaging compensates for greedy
-# splits, and threads grow different trees.
+# of splits by the subtrees below them) and are not refitted to the first rows of a
+# stream (`refit_rows`), because averaging compensates for greedy splits, and threads
+# grow different trees.
 FIXED_PARAMETERS = {"lookahead": 0, "refit_rows": 0, "n_jobs": None}
 TREE_PARAMETERS = tuple(
     name
@@ -166,7 +168,7 @@ def trees_to_keep(forest):
         )
     retained = forest._model.trees
     for tree in retained:
-        tree.check_trains()
+        tree.check_trains()  # raises an error if it cannot be trained further
     if forest.n_estimators < len(retained):
         raise ValueError(
             f"n_estimators must be at least {len(retained)}, the number of existing "
@@ -523,7 +525,7 @@ class ForestModel:
         return replace(self, trees=trees, sampler=None, out_of_bag=None, drawn=None)
 
     def resized(self, resizing, schema, classes, owner):
-        """Copy with further columns and classes."""
+        """Copy with further columns and classes, those of `resizing`."""
         for tree in self.trees:
             tree.check_trains()
         state = self.state() | {"schema": schema.state(), "classes": classes.names}

@@ -1,7 +1,8 @@
 """Predictions of a forest, and confidence intervals of its probabilities.
 
 A model `grows` if it learns row by row; it `is_compact` if it was saved for predictions
-alone.
+alone. A *bound* is the split rule of a tree. Methods decorated by `reads` take the lock
+of the forest for reading.
 """
 
 from __future__ import annotations

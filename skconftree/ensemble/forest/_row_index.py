@@ -78,7 +78,7 @@ class ForestRowIndex(Lockable):
     def _update_leaves(self):
         # Route rows whose leaf was split; the caller holds both locks.
         table = self._table.current()
-        has_new_codes = table is not self._table
+        has_new_codes = table is not self._table  # of categories
         members = table.estimator._model.trees
         if len(members) != len(self._trees):
             self._is_changed[:] = 1

@@ -22,6 +22,7 @@ class Steps:
     """Trains the trees of a forest in threads.
 
     `rate` is the mean of the Poisson weights of rows; None: each row counts once.
+    `weighs_votes` is whether trees vote by their recent accuracy.
     """
 
     def __init__(self, model, *, rate, weighs_votes, n_jobs):
@@ -101,7 +102,7 @@ class Steps:
                 "finite": finite,
                 "votes": None if votes is None else votes[part],
                 "records": model.records[part] if self.weighs_votes else None,
-                "outcome": [],
+                "outcome": [],  # failures of trees, then the exception of a signal
             }
             for part in gen_even_slices(len(trees), n_tasks)
         ]

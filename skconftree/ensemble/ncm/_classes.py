@@ -2,7 +2,8 @@
 
 A *plan* has the resolved parameters of growth. A *call* has the validated arguments of
 `partial_fit`. The `schema` has the number and names of the columns, and validates later
-rows.
+rows. The code of a class is its index. `fitted` makes a property that reads the model,
+and methods decorated by `learns` take the lock of the estimator for writing.
 """
 
 from __future__ import annotations

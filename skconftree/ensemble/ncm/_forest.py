@@ -2,7 +2,9 @@
 
 A *plan* has the resolved parameters of growth. A *call* has the validated arguments of
 `partial_fit`. The `schema` has the number and names of the columns, and validates later
-rows.
+rows. The code of a class is its index. `times` is how often each row is in the sample
+of a tree. `fitted` makes a property that reads the model, and methods decorated by
+`reads` take the lock of the estimator for reading.
 """
 
 from __future__ import annotations
