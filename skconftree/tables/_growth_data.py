@@ -254,8 +254,8 @@ class SampledData:
 
 
 # Counts are sums of weights. Integers are exact up to `LARGEST_SUM`. Scores use squares
-# and cubes of reweighted counts, which neither underflow nor overflow within these
-# limits.
+# and cubes of counts times class weights, which neither underflow nor overflow within
+# these limits.
 
 KINDS = ("auto", "frequency", "relative")
 LARGEST_SUM = 2.0**53

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._compat import InvalidParameterError
-from ..drift import LocalRepair
+from ..drift import LocalRepair  # replaces subtrees after a drift
 from ..tables._growth_data import rows_with_weight
 from ..tables._row_hashes import Rows
 from ..utils._codec import (
@@ -34,7 +34,7 @@ from ..utils._codec import (
     is_array,
     merge_defaults,
 )
-from ..utils._lock import Lockable, share_lock
+from ..utils._lock import Lockable, share_lock  # lock the estimator
 from ..utils._warnings import warn
 from ._growth import TrainingTable, TreeGrowth
 from ._model import DISCARDED, TreeModel

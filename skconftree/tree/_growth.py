@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 
 from ..bounds import GTestBound, TreeDefaults
 from ..bounds._registry import BOUNDS
-from ..drift import LocalRepair
+from ..drift import LocalRepair  # replaces subtrees after a drift
 from ..tables._columns import DATES, look_like_dates
 from ..tables._content_order import ContentOrder, hash_rows
 from ..tables._features import identifying

@@ -32,7 +32,7 @@ from ..bounds._base import BaseBound
 from ..bounds._registry import resolve_bound
 from ..criteria import BaseCriterion
 from ..criteria._criterion import CRITERIA, criterion_maker
-from ..drift import BaseDetector, LocalRepair
+from ..drift import BaseDetector, LocalRepair  # which replaces subtrees after a drift
 from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._growth_data import (
     KINDS,
@@ -300,6 +300,7 @@ PARAMETERS = {
         },
     ),
     "leaf_prediction": Parameter(
+        # "nb": naive Bayes; "nba": naive Bayes in leaves in which it predicts better
         [StrOptions({"auto", "majority", "nb", "nba"})],
         stream_settings={
             "leaf_prediction": lambda name, growth: "nba" if name == "auto" else name

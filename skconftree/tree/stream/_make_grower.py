@@ -5,7 +5,7 @@ has the rows, or statistics of the rows, from which candidate splits are evaluat
 bound is the rule that accepts or rejects a split.
 """
 
-from ...drift._base import LocalRepair
+from ...drift._base import LocalRepair  # replaces subtrees after a drift
 from ...tables._sparse import blocks
 from ..nodes._tree import Tree
 from ._drift import LocalGrower, ReplacingGrower

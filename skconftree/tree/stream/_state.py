@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...drift import BaseDetector
-from ...drift._base import LocalRepair
+from ...drift._base import LocalRepair  # replaces subtrees after a drift
 from ...tables._features import MAX_CATEGORIES, UNKNOWN
 from ...tables._growth_data import CLASS_LIMITS
 from ...tables._sparse import column_limits
