@@ -49,7 +49,7 @@ PUBLIC = public_estimators()
 # Those with many trees, with a few; with the defaults they are among the slow tests.
 QUICK = {
     ConfidenceForestClassifier: {"n_estimators": 5},
-    LearningToSampleClassifier: {"n_rounds": 2, "trees_per_round": 2},
+    LearningToSampleClassifier: {"n_rounds": 2, "trees_per_round": 2, "max_depth": 2},
     NCMForestClassifier: {"n_estimators": 5},
 }
 

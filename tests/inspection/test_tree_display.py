@@ -10,7 +10,7 @@ import pytest
 from matplotlib.backend_bases import MouseEvent
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import FancyBboxPatch
-from reference.effort import crossed
+from reference.effort import cases, crossed
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -35,9 +35,11 @@ def texts(display):
     ("bound", "words"),
     [
         ("credible", "children < "),
-        ("possibilistic", "children < "),
+        pytest.param("possibilistic", "children < ", marks=pytest.mark.slow),
         (HoeffdingBound(0.1, against="no_split"), "no split "),
-        ("bayes_factor", "probability of no split "),
+        pytest.param(
+            *("bayes_factor", "probability of no split "), marks=pytest.mark.slow
+        ),
         (None, ""),
     ],
 )
@@ -166,7 +168,7 @@ def test_a_compact_picture_has_all_nodes_and_little_text(large):
     assert picture.getvalue().rstrip().endswith("</svg>")
 
 
-@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("verbose", cases([False, True], [True]))
 def test_texts_fit_their_boxes(verbose):
     rng = np.random.default_rng(0)
     names = ["a column with a name that goes on and on", "costs $ and $$", "WWWWW" * 9]

@@ -40,7 +40,7 @@ def learner(strategy="auto", estimator=None):
     "strategy",
     cases(
         ["auto", "random", "margin", "k_center", "diversity", "density"],
-        ["margin", "k_center"],
+        ["margin"],
     ),
 )
 def test_strategies_query_texts(messages, strategy):

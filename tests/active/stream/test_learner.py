@@ -470,7 +470,7 @@ def test_a_tree_with_drift_detection_warns(drift):
     learner(watching, strategy="random").query(X[:3])  # any row may be asked
 
 
-@pytest.mark.parametrize("drift", [None, "ddm"])
+@pytest.mark.parametrize("drift", cases([None, "ddm"], ["ddm"]))
 def test_rows_may_be_dictionaries(drift):
     frame = pd.DataFrame(X[:250], columns=list("abc"))
     frame["color"] = np.where(X[:250, 2] > 5, "red", "blue")
