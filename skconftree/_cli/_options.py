@@ -129,7 +129,8 @@ VERBOSE = """
 
 # Weak splits are those with little evidence. The detectors adwin and ddm replace the
 # whole tree if a drift is detected, and local replaces the subtrees that it affects. A
-# second opinion is another label of a labeled row.
+# second opinion is another label of a labeled row. A recall is certified by rows drawn
+# at random.
 COMMANDS = {
     "fit": (
         "_fit run_fit",

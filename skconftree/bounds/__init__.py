@@ -6,8 +6,9 @@ It uses class counts, or sums over rows by class, but neither trees nor columns.
 Some bounds have the names of their publications: De Rosa's confidence radii of
 impurities, EC2 (equivalence class edge cutting, which allows for label noise), ctree
 (conditional inference trees), and possibilistic entropy, which is larger if a node has
-fewer rows. An e-value is evidence that remains valid when rows are added. A radius is
-half the width of a confidence interval.
+fewer rows. `noise_beta` is the probability that label noise cuts an edge, a pair of
+rows of different classes. An e-value is evidence that remains valid when rows are
+added. A radius is half the width of a confidence interval.
 """
 
 from ._base import BaseBound, TreeDefaults
