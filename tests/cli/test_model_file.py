@@ -17,6 +17,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from reference.effort import cases
 from reference.programs import PIPE, Process
 from reference.registries import STREAM_BOUNDS
 
@@ -449,7 +450,10 @@ def test_two_runs_in_one_process_exclude_each_other(folder):
     assert names(folder) == []
 
 
-@pytest.mark.parametrize("bound", [*sorted(STREAM_BOUNDS), "none"])
+SAVED = [*sorted(STREAM_BOUNDS), "none"]
+
+
+@pytest.mark.parametrize("bound", cases(SAVED, SAVED[::3]))
 def test_every_model_can_be_written_and_gone_on_with(table, folder, bound):
     model = folder / "model"
     for n_rows in (450, 900):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference.effort import examples
+from reference.effort import cases, examples
 from reference.leaf_state import bytes_of_leaves, fields_of_leaves
 from reference.registries import MEMORIES
 from reference.streams import grown, learn, make_stream
@@ -57,6 +57,7 @@ MODELS = {
     for memory in MEMORIES
     for prediction in [PREDICTS.get(memory, "majority")]
 }
+SOME_MODELS = list(MODELS)[::3]  # each bound and each memory
 HALF = 300
 some = settings(
     max_examples=examples(120, by_day=10), suppress_health_check=[HealthCheck.too_slow]
@@ -119,7 +120,7 @@ def use(model, grower):
         pickle.loads(pickle.dumps(model))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", cases(MODELS, SOME_MODELS))
 @some
 @given(damage=damages())
 def test_damaged_leaves(name, damage):
@@ -157,7 +158,7 @@ def test_damaged_tree(name, damage, which):
     use(model, grower)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", cases(MODELS, SOME_MODELS))
 @pytest.mark.parametrize("place", [13, 15])  # rows since its creation, and all it holds
 @pytest.mark.parametrize("number", [0.0, 0.5, 1e300])
 def test_weights_of_a_leaf_that_are_not_those_of_its_classes(name, place, number):
@@ -219,7 +220,7 @@ def nudged(data, place):
     return bytes(data)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", cases(MODELS, SOME_MODELS))
 def test_valid_leaves_are_accepted(name):
     """A loader that refused everything would pass the tests of damages."""
     model = half_grown(name)
