@@ -22,6 +22,7 @@ from ._strategy import (
 from .ec2._strategies import EC2Sampling, GBSSampling
 from .lts._classes import LearningToSampleClassifier
 from .lts._selection import LTSSampling
+from .pool._evaluate import HalfWidthBelow, ModelEvaluator, evaluate
 from .pool._leaf_sampling import LeafRiskSampling
 from .pool._learner import ActiveLearner, query_once
 from .pool._oracles import ArrayOracle, ConsoleOracle, NoisyOracle
@@ -52,6 +53,7 @@ __all__ = [
     "EntropySampling",
     "FixedUncertainty",
     "GBSSampling",
+    "HalfWidthBelow",
     "LTSSampling",
     "LabelBudget",
     "LabelingSession",
@@ -59,6 +61,7 @@ __all__ = [
     "LearningToSampleClassifier",
     "LeastConfidentSampling",
     "MarginSampling",
+    "ModelEvaluator",
     "MostLikelySampling",
     "NoisyOracle",
     "QueryScoreSampling",
@@ -72,6 +75,7 @@ __all__ = [
     "VariableUncertainty",
     "WebOracle",
     "WeightedSampling",
+    "evaluate",
     "query_once",
     "simulate",
 ]

@@ -9,6 +9,7 @@ from .._stopping import StoppingRule
 from .._strategy import SamplingStrategy
 from ._context import QueryContext
 from ._estimate import ErrorEstimate
+from ._evaluate import EvaluationReport
 from ._leaf_sampling import ExpectedErrorSampling, LeafEntropySampling, LeafSampling
 from ._recall import RecallReport
 from ._simulate import SimulationResult, StrategySummary
@@ -25,6 +26,7 @@ __all__ = [
     "AutoSampling",
     "DiversitySampling",
     "ErrorEstimate",
+    "EvaluationReport",
     "ExpectedErrorSampling",
     "KCenterSampling",
     "LeafEntropySampling",

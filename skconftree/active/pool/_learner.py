@@ -543,6 +543,14 @@ class ActiveLearner(
         self._decisions, self._growth = {}, ()
         self._replay([], _queried_rows=None, _memory={}, _in_query=False)
 
+    _shows_predictions = True  # whether people see them in a session
+
+    def _labels_to_choose(self):
+        return self.classes_.tolist()
+
+    def _fixed_predictions(self):
+        return None  # the classifier depends on the labels
+
     def _check_parameters(self):
         validate_parameters(self)
         self._strategy = resolve_strategy(self.strategy)

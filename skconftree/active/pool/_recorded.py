@@ -91,9 +91,24 @@ class LearnerView:
         return self._consistent._model()
 
     @property
+    def labels(self):
+        """Labels to choose from if the learner has no `classes`."""
+        return self._consistent._labels_to_choose()
+
+    @property
+    def shows_predictions(self):
+        """Whether people may see predictions of the rows that they label."""
+        return self._learner._shows_predictions
+
+    @property
     def description(self):
         """The learner and its parameters, as a journal stores them."""
         return to_json(self._learner, names=True)
+
+    @property
+    def fixed_predictions(self):
+        """Hash of the predictions of a classifier that does not learn; or None."""
+        return self._learner._fixed_predictions()
 
     @property
     def audits(self):
@@ -130,18 +145,21 @@ class LearnerView:
         """Set the decisions of a journal, and when rows were appended to its pool."""
         self._learner._decisions, self._learner._growth = decisions, growth
 
-    def learn(self, rows, labels, n_wrong):
-        """Learn labels (None: skipped); `n_wrong` of them were mispredicted."""
-        self._learner._learn_answers(rows, labels, n_wrong)
+    def learn(self, rows, labels, n_wrong, first=None):
+        """Learn labels (None: skipped); `n_wrong` of them were mispredicted.
+
+        `first` are the labels before corrections, None without corrections.
+        """
+        self._learner._learn_answers(rows, labels, n_wrong, first)
 
     def replace_answers(self, batches, seed):
         """Replace all labels by those of `batches`, tuples of arguments of `learn`."""
         self._learner._replace_answers(batches, seed)
 
-    def with_answers(self, rows, labels, n_wrong):
+    def with_answers(self, rows, labels, n_wrong, first=None):
         """Copy of the learner that has learned further labels, as by `learn`."""
         learner = self._consistent
-        batch = learner._make_batch(rows, labels, n_wrong)
+        batch = learner._make_batch(rows, labels, n_wrong, first)
         return learner._with_answers([*learner._answers, batch])
 
     def before(self, n_labels):
@@ -240,6 +258,8 @@ class RecordedLearner:
             "stop": to_json(list(rules), names=True),
             "resolve_by": resolve_by,
         }
+        if (predictions := self.view.fixed_predictions) is not None:
+            settings["predictions"] = predictions
         shares = {"repeat": repeat, "random_share": random_share}
         pool = pool or (lambda n: fingerprint(take(self.view.X, np.arange(n))))
         start = self.view.start
@@ -286,7 +306,7 @@ class RecordedLearner:
             with written_by(known["version"]):  # names the version in errors
                 learner = with_default_parameters(known["learner"])
                 stop = _without_certify(with_default_parameters(known["stop"]))
-            names = {**learner["with"], **{k: known[k] for k in settings}}
+            names = {**learner["with"], **{k: known.get(k) for k in settings}}
             names["stop"] = stop
             start, self._seed = known["start"], known["seed"]
             if known["version"] != head["version"]:
@@ -686,17 +706,21 @@ def _start_of_rows(start, first, end):
 
 
 def _batch_arguments(batch):
-    # Rows, labels and number of wrong predictions (None: no audit) of a query.
+    # Rows, labels and number of wrong predictions (None: no audit) of a query, and the
+    # first labels if some were corrected.
     is_wrong = [
         not same_label(entry.prediction, label)
         for entry, label in batch
         if entry.prediction is not NO_LABEL and label is not NO_LABEL
     ]
     is_audit = any(entry.prediction is not NO_LABEL for entry, _ in batch)
+    labels = [None if label is NO_LABEL else label for _, label in batch]
+    first = [None if entry.label is NO_LABEL else entry.label for entry, _ in batch]
     return (
         [entry.row for entry, _ in batch],
-        [None if label is NO_LABEL else label for _, label in batch],
+        labels,
         sum(is_wrong) if is_audit else None,
+        None if all(map(_is_same, first, labels)) else first,
     )
 
 
@@ -708,6 +732,10 @@ def _without_certify(rules):
         else rule
         for rule in rules
     ]
+
+
+def _is_same(label, other):
+    return same_label(label, other) or label is other is None
 
 
 def _brief(value):

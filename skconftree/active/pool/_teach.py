@@ -59,6 +59,8 @@ class Batch(NamedTuple):
     labels: np.ndarray  # of the known rows
     weight: np.ndarray | None
     n_wrong: int | None = None  # mispredictions, if drawn to estimate accuracy
+    first: list | None = None  # labels before they were corrected, by which rows were
+    # drawn (None: skipped); None if there was no correction
 
     def pairs(self, missing=None):
         """Rows and their labels, `missing` for skipped rows."""
@@ -74,6 +76,7 @@ class Batch(NamedTuple):
             known=self.known[retained],
             labels=self.labels[retained[self.known]],
             weight=None if self.weight is None else self.weight[retained],
+            first=None,
         )
 
 
@@ -180,13 +183,14 @@ class LearningMixin(Transactional):
         self._take_over(other)
 
     @learns
-    def _learn_answers(self, rows, labels, n_wrong):
+    def _learn_answers(self, rows, labels, n_wrong, first=None):
         self._recover()
-        self._learn(self._make_batch(rows, labels, n_wrong))
+        self._learn(self._make_batch(rows, labels, n_wrong, first))
 
-    def _make_batch(self, rows, labels, n_wrong):
+    def _make_batch(self, rows, labels, n_wrong, first=None):
         known, labels = self._coder.read(labels, "labels")
-        return Batch(np.array(rows, dtype=np.intp), known, labels, None, n_wrong)
+        rows = np.array(rows, dtype=np.intp)
+        return Batch(rows, known, labels, None, n_wrong, first)
 
     @reads_consistent
     def _plain_label(self, label):

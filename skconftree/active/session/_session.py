@@ -392,7 +392,7 @@ class LabelingSession:
     def labels(self) -> NDArray[Any]:
         """Labels to choose from: `classes` of the learner, or all labels so far."""
         if self.learner.classes is None:
-            return self.learner.classes_.tolist()
+            return self._record.view.labels
         return list(dict.fromkeys(np.asarray(self.learner.classes).tolist()))
 
     def add_label(self, label: str | float | bool) -> None:
@@ -444,7 +444,7 @@ class LabelingSession:
 
     def _question_of(self, queried):
         prediction = probability = None
-        if self._record.has_model:
+        if self._record.has_model and self._record.view.shows_predictions:
             X = take(self._record.view.X, np.array([queried.row]))
             prediction = self.learner.predict(X).tolist()[0]
             if hasattr(self.learner, "predict_proba"):

@@ -1,0 +1,220 @@
+"""Evaluation of a classifier by few labels: labels needed, and limits that fail.
+
+A forest, and naive Bayes with its poor probabilities, are trained on 500 rows of each
+table that is left with at least 1,000 other rows. Their accuracy on up to 3,500 of
+these is estimated by `skconftree.active.evaluate`, until the limits are as narrow as
+those of 300 rows drawn uniformly. Uniform draws are judged by two confidence sequences
+without replacement: betting as `evaluate` does, and the beta-binomial one (a
+prior-posterior ratio, Waudby-Smith and Ramdas 2020); the ratio of labels is that to
+the better one. The second table has other metrics; the third one counts runs whose
+limits ever exclude the true value.
+
+    python benchmarks evaluate --data FOLDER [--runs 200] [--misses 1000]
+
+The ratios of naive Bayes and of other metrics are those of a quarter of the runs.
+"""
+
+import numpy as np
+from common import data
+from common import options as command
+from common.timing import print_environment
+from scipy.special import betaln, gammaln
+from sklearn.naive_bayes import GaussianNB
+
+from skconftree import ConfidenceForestClassifier
+from skconftree.active import ModelEvaluator
+from skconftree.active.pool._metric_limits import GRID, MetricLimits
+
+MAX_ROWS, N_TRAIN, MIN_POOL, ALPHA, N_UNIFORM, STEP = 4_000, 500, 1_000, 0.05, 300, 5
+N_LOOKS = 150  # labels in a run of the third table
+MODELS = {
+    "forest": lambda: ConfidenceForestClassifier(random_state=0),
+    "naive Bayes": GaussianNB,
+}
+OTHERS = ("precision", "recall", "f1", "log_loss")
+SOME_TABLES = ("adult", "nursery", "phishing")
+MISSES = (("adult", "forest"), ("kr-vs-kp", "naive Bayes"))
+
+
+def fitted(name, folder):
+    """Yield the name of each model, the model, and the pool with its labels."""
+    X, y, _ = data.encoded(name, folder, max_rows=MAX_ROWS)
+    if len(y) < N_TRAIN + MIN_POOL:
+        return
+    X = np.nan_to_num(X)
+    rows = np.random.default_rng(0).permutation(len(y))
+    train, pool = rows[:N_TRAIN], rows[N_TRAIN:]
+    pool = pool[np.isin(y[pool], y[train])]
+    for model, make in MODELS.items():
+        yield model, make().fit(X[train], y[train]), X[pool], y[pool]
+
+
+def cells_of(model, X, y, metric, label, n_cells=None):
+    """Cells of a metric, and the outcome and numerator of each of their rows."""
+    evaluator = ModelEvaluator(model, metric=metric, pos_label=label, random_state=0)
+    evaluator.fit(X)
+    strategy = evaluator._strategy
+    if n_cells is not None:
+        strategy.n_cells = n_cells
+    state = evaluator._call_with_context([], strategy._state)
+    return state.limits.cells, [state._outcome(row, y[row]) for row in state.rows]
+
+
+def truth(cells, outcomes):
+    """The ratio of all rows."""
+    limits = MetricLimits(cells, ALPHA, 0)
+    numerator, denominator = np.sum(
+        [limits._value(row, *outcome) for row, outcome in enumerate(outcomes)], axis=0
+    )
+    return numerator / denominator
+
+
+def observed(cells, outcomes, seed, uniform=False, grid=GRID):
+    """Yield the limits after each label."""
+    n_uniform = {"n_uniform": np.inf} if uniform else {}
+    limits = MetricLimits(cells, ALPHA, seed, grid, **n_uniform)
+    while limits.n_left:
+        limits.plan()
+        row = limits.draw()
+        limits.observe(row, *outcomes[row])
+        yield limits
+
+
+def n_until(cells, outcomes, width, seed, uniform, correct):
+    """Labels until half of the width of the limits, and whether these failed."""
+    failed, n = False, 0
+    for n, limits in enumerate(observed(cells, outcomes, seed, uniform), 1):
+        if n % STEP == 0:
+            low, high = limits.limits()
+            failed |= not low <= correct <= high
+            if (high - low) / 2.0 <= width:
+                break
+    return n, failed
+
+
+def width_at(cells, outcomes, n_labels, seed):
+    """Half of the width of the limits after uniform draws."""
+    for n, limits in enumerate(observed(cells, outcomes, seed, True), 1):
+        if n == n_labels:
+            low, high = limits.limits()
+            return (high - low) / 2.0
+    return np.nan
+
+
+def prior_posterior(outcomes, width, seed, prior=0.5):
+    """Labels of uniform draws until half of the width of the beta-binomial limits."""
+    n_rows = len(outcomes)
+    ones = np.cumsum(np.random.default_rng(seed).permutation(outcomes))
+    total = np.arange(n_rows + 1)
+
+    def log_prior(n, k, a, b):
+        choose = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        return choose + betaln(k + a, n - k + b) - betaln(a, b)
+
+    before = log_prior(n_rows, total, prior, prior)
+    for n in range(STEP, n_rows, STEP):
+        s = int(ones[n - 1])
+        k = total[s : n_rows - n + s + 1]
+        after = log_prior(n_rows - n, k - s, prior + s, prior + n - s)
+        possible = k[before[k] - after < -np.log(ALPHA)]
+        if (possible[-1] - possible[0]) / n_rows / 2.0 <= width:
+            return n
+    return n_rows
+
+
+def compared(name, model_name, metric, parts, n_runs):
+    """Row of the tables of labels."""
+    model, X, y = parts
+    label = int(np.bincount(y).argsort()[-2])
+    cells, outcomes = cells_of(model, X, y, metric, label)
+    plain, _ = cells_of(model, X, y, metric, label, n_cells=1)
+    correct = truth(cells, outcomes)
+    n_first = min(N_UNIFORM, len(outcomes) // 4)
+    seeds = range(n_runs)
+    few = seeds[: max(3, n_runs // 10)]
+    width = np.median([width_at(plain, outcomes, n_first, seed) for seed in few])
+    ours = [n_until(cells, outcomes, width, seed, False, correct) for seed in seeds]
+    betting = [n_until(plain, outcomes, width, seed, True, correct) for seed in seeds]
+    failed = sum(fails for _, fails in ours)
+    ours, betting = (np.median([n for n, _ in part]) for part in (ours, betting))
+    uniform = [betting]
+    if metric == "accuracy":
+        errors = np.array([outcome for outcome, _ in outcomes])
+        uniform.append(
+            np.median([prior_posterior(errors, width, seed) for seed in seeds])
+        )
+    share = 1.0 - correct if metric in ("accuracy", "precision") else correct
+    row = [
+        *(name, model_name, metric, f"{len(outcomes):,}", f"{share:.3f}"),
+        *(f"{width:.3f}", f"{ours:.0f}", " / ".join(f"{n:.0f}" for n in uniform)),
+        *(f"{ours / min(uniform):.2f}", f"{failed} of {n_runs}"),
+    ]
+    print(*row, sep=" | ", flush=True)
+    return row
+
+
+def n_failed(model, X, y, metric, n_runs):
+    """Runs in which the true value is ever rejected, looking after each label."""
+    label = int(np.bincount(y).argsort()[-2])
+    cells, outcomes = cells_of(model, X, y, metric, label)
+    correct = truth(cells, outcomes)
+    grid, failed = np.array([correct]), 0
+    for seed in range(n_runs):
+        for n, limits in enumerate(observed(cells, outcomes, seed, grid=grid), 1):
+            if limits.total_evidence()[0] >= 1.0 / ALPHA:
+                failed += 1
+                break
+            if n == N_LOOKS:
+                break
+    return failed, correct
+
+
+def main(argv=None):
+    """Run the study and show its tables."""
+    parser = command.parser(__doc__, "data", "quick")
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--misses", type=int, default=1_000)
+    options = parser.parse_args(argv)
+    n_runs = 3 if options.quick else options.runs
+    n_misses = 5 if options.quick else options.misses
+    folder = data.data_folder(options.data)
+    tables = command.tables("evaluate", options, f"{n_runs} runs per table")
+    print_environment(tables.facts)
+    names = data.table_names(folder)
+    if options.quick:
+        names = [name for name in names if name in ("adult", "kr-vs-kp")]
+    rows, others, failures = [], [], []
+    for name in names:
+        for model, *parts in fitted(name, folder):
+            n = n_runs if model == "forest" else max(3, n_runs // 4)
+            rows.append(compared(name, model, "accuracy", parts, n))
+            if model == "forest" and name in SOME_TABLES:
+                for metric in OTHERS:
+                    n = max(3, n_runs // 4)
+                    others.append(compared(name, model, metric, parts, n))
+            if (name, model) in MISSES:
+                for metric in ("accuracy", *OTHERS):
+                    failed, correct = n_failed(*parts, metric, n_misses)
+                    failures.append(
+                        [
+                            name,
+                            model,
+                            metric,
+                            f"{correct:.3f}",
+                            f"{failed} of {n_misses:,}",
+                        ]
+                    )
+                    print(*failures[-1], sep=" | ", flush=True)
+    for model in MODELS:
+        ratios = [float(row[8]) for row in rows if row[1] == model]
+        if ratios:
+            print(f"{model}: median {np.median(ratios):.2f}, largest {max(ratios):.2f}")
+    header = [
+        *("table", "model", "metric", "rows", "true value"),
+        *("half width", "labels", "uniform: betting / beta-binomial", "ratio"),
+        "limits fail",
+    ]
+    tables.show("evaluate", header, rows)
+    tables.show("evaluate-metrics", header, others)
+    header = ["table", "model", "metric", "true value", "limits ever fail"]
+    tables.show("evaluate-misses", header, failures)
