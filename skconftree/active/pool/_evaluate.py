@@ -199,11 +199,6 @@ class Evaluation:
                 stated, side = stated[self.rows], side[self.rows]
             if self.metric == "log_loss":
                 parts = self._losses()
-        if not len(self.rows):
-            raise ValueError(
-                f"The classifier predicts {self.label!r} for no row of the pool, so "
-                "that its precision is undefined."
-            )
         cells = MetricCells(
             stated,
             side,
@@ -453,13 +448,28 @@ default="accuracy"
             self.metric, self._positive(), self.confidence, self.clip
         )
 
+    def _begin(self, X, y):
+        super()._begin(X, y)
+        self._matters = None  # rows whose labels matter; None: all
+        if self.metric == "precision":
+            X, rows = self._pool.X, np.arange(self._pool.n_rows)
+            predicted = in_chunks(X, rows, self.estimator_.predict)
+            self._matters = predicted == self._positive()
+            if not self._matters.any():
+                raise ValueError(
+                    f"The classifier predicts {self._positive()!r} for no row of the "
+                    "pool, so that its precision is undefined. Pass another pos_label "
+                    "or metric."
+                )
+
     def _labels_to_choose(self):
         known = np.asarray(self.estimator.classes_).tolist()
         return known + [label for label in self.classes_.tolist() if label not in known]
 
     def _fixed_predictions(self):
         # A hash, so that a journal is not continued with another classifier.
-        predicted = np.asarray(self.estimator.predict(self._pool.X), dtype=object)
+        X, rows = self._pool.X, np.arange(self._pool.n_rows)
+        predicted = in_chunks(X, rows, self.estimator.predict).astype(object)
         return fingerprint(predicted.reshape(-1, 1))["rows"]
 
     def _positive(self):
@@ -481,10 +491,10 @@ default="accuracy"
     def _n_candidates(self, skipped):
         # Rows whose labels do not matter are not queried.
         n = super()._n_candidates(skipped)
-        if n == 0 or self.metric != "precision":
+        if n == 0 or self._matters is None:
             return n
-        matters = self.estimator_.predict(self._pool.X) == self._positive()
-        return int((matters & (self._codes < 0) & (self._skipped == skipped)).sum())
+        is_left = (self._codes < 0) & (self._skipped == skipped)
+        return int((self._matters & is_left).sum())
 
 
 @dataclass(eq=False, repr=False)

@@ -30,6 +30,7 @@ SHARES = np.where(FRACTIONS < 1.0, 0.8 / (len(FRACTIONS) - 1), 0.2)  # their wei
 PRIOR_LABELS = np.array([4.0, 16.0, 64.0, 256.0])
 SPREAD = 1.0, 0.5  # prior standard deviations of intercept and slope
 LARGEST = 1e100  # evidence is not increased further
+ROUNDING = 1e-9  # of the range of a draw
 MIN_CHANCE = 0.005  # of expected outcomes
 TINY = 1e-6  # smallest stated probability
 
@@ -178,7 +179,10 @@ class MetricLimits:
         inside = self.left > 0
         low, high = self._ranges
         if inside.any():
-            self._range = low[inside].min(axis=0), high[inside].max(axis=0)
+            low, high = low[inside].min(axis=0), high[inside].max(axis=0)
+            # so that rounding errors do not matter if the mean is at an end
+            more = ROUNDING * (high - low + 1.0)
+            self._range = low - more, high + more
 
     def _calibrated(self):
         # Probability of the outcome 1 in each cell: logistic regression on the stated
