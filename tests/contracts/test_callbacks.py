@@ -124,13 +124,13 @@ def test_invalid_input_is_rejected_before_callbacks():
 
 def test_a_search_shows_its_fits_and_scores_are_monitored():
     watch = callback.ScoringMonitor(scoring="accuracy")
-    forest = ConfidenceForestClassifier(24, random_state=0).set_callbacks(watch)
+    forest = ConfidenceForestClassifier(8, random_state=0).set_callbacks(watch)
     model = make_pipeline(StandardScaler(), forest)
     grid = {"confidenceforestclassifier__delta": [0.1, 1.0]}
     GridSearchCV(model, grid, cv=2).fit(X, y)
     forest.fit(X, y)
     scores = [row["accuracy"] for row in watch.get_logs(select="most_recent").data]
-    assert len(scores) == 21
+    assert len(scores) == 9
     assert scores[-1] == forest.score(X, y)
 
 

@@ -128,8 +128,11 @@ def test_many_classes_have_different_colors_and_a_short_legend(large):
     assert shown[-1].get_text() == "and 88 more classes"
 
 
+LONG_NOTES = ("a long note on the audit of this tree, " * 20,)
+
+
 @pytest.mark.parametrize(
-    "title", [(), ("a long note on the audit of this tree, " * 20,)]
+    "title", [pytest.param((), marks=pytest.mark.slow), LONG_NOTES]
 )
 def test_a_figure_has_space_for_its_legend(large, title):
     """Of a tree of few levels and many classes, the layout collapsed with a warning."""

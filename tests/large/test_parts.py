@@ -88,7 +88,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("model", cases(MODELS, MODELS[::6]), ids=range(len(MODELS)))
+@pytest.mark.parametrize("model", cases(MODELS, MODELS[::12]), ids=range(len(MODELS)))
 def test_two_parts_give_the_same_bytes(tmp_path, model):
     table = make_table(0, N)
     found = fit_in_parts(model, table, tmp_path / "rows.parquet", 2)

@@ -497,7 +497,7 @@ def test_shares_can_be_changed_later(path):
             session(path)
 
 
-@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("batch_size", cases([1, 4], [4]))
 def test_labels_can_be_added(path, batch_size):
     first, all_labels = ["ham", "spam"], ["ham", "spam", "eggs"]
     labels = np.where(WORDS == "eggs", "ham", WORDS)
@@ -1012,7 +1012,7 @@ def test_tasks_of_label_studio(path):
 # -- the short form ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("batch_size", cases([1, 4], [4]))
 def test_run_saves_and_goes_on(path, batch_size):
     def learner():
         return ActiveLearner(GaussianNB(), batch_size=batch_size).fit(X)
