@@ -1,11 +1,11 @@
 """One part of a large table: value counts, codes, and partition by node.
 
-A part is a block of rows. Its values are replaced by codes: the index of the value, bin or
-category of a column. The rows of a node are `Members`: their indices in blocks of 65,536
-rows, on two bytes and ascending within a block. A node thus reads 64 kilobytes of a column
-at a time, however few rows it has. A split has outcomes, one per child, and assigns an
-outcome to each code of a feature. Inputs are never modified, so a node can be divided again,
-also on another machine.
+A part is a subset of the rows. Its values are replaced by codes: the index of the value, bin
+or category of a column. The lower edge of a code is its smallest value. The rows of a node are
+`Members`: their indices in blocks of 65,536 rows, on two bytes and ascending within a block. A
+node thus reads 64 kilobytes of a column at a time, however few rows it has. A split has
+outcomes, one per child, and assigns an outcome to each code of a feature. Inputs are never
+modified, so a node can be divided again, also on another machine.
 """
 
 import numpy as np

@@ -6,24 +6,24 @@ from skconftree.utils._typedefs cimport (
     uint8_t,
 )
 
-# EncodedTable: the features of a table, encoded for growing trees, without labels, weights
-# or nodes. It is read-only after construction, so trees and threads can share it.
+# EncodedTable: the features of a table, encoded for the growth of trees, without labels,
+# weights or nodes. It is read-only after construction, so trees and threads can share it.
 #
 # A feature with at most MAX_LEVELS distinct values (levels) is CODED: one byte per row, the
 # rank of the value. If bins are requested, so is any feature with more values than bins: the
 # code is the index of a bin; the smallest value of a bin is its lower edge, and the largest
 # one is its level.
 #
-# A nominal feature is CODED, too: its codes are those of the categories, on two bytes if
-# there are more than MAX_LEVELS. One more code, the largest, is for categories that no
+# A nominal (categorical) feature is CODED, too: its codes are those of the categories, on two
+# bytes if there are more than MAX_LEVELS. One more code, the largest, is for categories that no
 # labeled row has.
 #
-# Any other feature is SORTED: the rows in ascending order of the value. An entry is
-# (row << 1) | new, where new means that the value differs from the previous one; it is
-# undefined at the first entry.
+# Any other feature is SORTED: the rows in ascending order of the value. An entry, one per row,
+# is (row << 1) | new, where new = 1 if the value differs from that of the previous entry; it
+# is undefined at the first entry.
 #
 # A column of a sparse table may be SPARSE: only its nonzero rows are stored, see
-# _sparse_columns.pxd.
+# _sparse_columns.pxd. It is FULL if all its rows are stored here.
 #
 # NaN is the largest value: the last level, or the last entries.
 #
@@ -109,7 +109,8 @@ cdef intp_t bin_levels(
 ) noexcept nogil
 
 # The same for a column without NaN whose values are distributed so evenly that only a few
-# rows have to be sorted; otherwise returns 0. `scratch` has 2 n + BIN_SCRATCH_CELLS elements.
+# rows have to be sorted; otherwise returns 0. Rows are first counted in cells, intervals of
+# equal width. `scratch` has 2 n + BIN_SCRATCH_CELLS elements.
 cdef enum:
     BIN_SCRATCH_CELLS = 81928        # cells, each 10 bytes
 

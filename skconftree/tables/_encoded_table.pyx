@@ -1,7 +1,11 @@
 """Encoding of a table as rank codes and presorted rows, by column and by row.
 
-`_encoded_table.pxd` describes the encoding and its terms: codes, levels, lower edges,
-entries.
+`_encoded_table.pxd` describes the encoding. A code of a column is the index of a distinct
+value, bin or category. The level of a code is its value, or the largest value of its bin; its
+lower edge is the smallest one. A column with too many values is sorted instead: its entries
+are (row << 1) | new in ascending order of the value, where new = 1 if the value differs from
+that of the previous entry. Cells are intervals of equal width, used to assign bins without
+sorting all rows. Keys are sorted: the value as an integer in the upper 32 bits, and the row.
 """
 
 import numpy as np
@@ -18,12 +22,12 @@ from skconftree.utils._typedefs cimport int32_t, uint16_t, uint32_t, uint64_t
 
 
 cdef enum:
-    MAX_CELL_BITS = 16  # there are 2^16 cells at most
+    MAX_CELL_BITS = 16  # there are at most 2^16 + 1 cells
     USUAL_BITS = 14     # so that the cells fit in the second-level cache
     MIXED = 256         # marks a cell with rows of several bins
     SMALL_N_ROWS = 8192     # below, sorting is faster
-    MAX_MOVES_PER_ROW = 4   # of the insertion sort of mixed cells
-    N_CELL_STARTS = 65537   # 2^MAX_CELL_BITS and an end
+    MAX_MOVES_PER_ROW = 4   # expected, of the insertion sort of mixed cells
+    N_CELL_STARTS = 65537   # largest number of cells: 2^MAX_CELL_BITS + 1
 
 
 cdef intp_t bin_levels(
@@ -344,7 +348,7 @@ cdef class EncodedTable:
             self.consumed = True
 
     def distinct_values(self, features):
-        """Map numeric features to their distinct values; omit those not stored."""
+        """Map numeric features to their distinct values; omit features without stored values."""
         cdef dict values = {}
         cdef Column* column
         cdef intp_t f

@@ -12,7 +12,7 @@ cdef uint64_t SECOND_KEY = <uint64_t> 0xD1B54A32D192ED03    # makes the second h
 
 
 cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
-    # Unique key of a nonzero value. All NaN are equal.
+    # Hash of a nonzero value of a feature. All NaN are equal.
     cdef uint32_t bits
     if value != value:
         bits = 0x7FC00000
@@ -21,7 +21,7 @@ cdef inline uint64_t value_key(intp_t feature, float32_t value) noexcept nogil:
     return mix((<uint64_t> feature << 32) | bits)
 
 
-@cython.overflowcheck(False)     # hashes wrap
+@cython.overflowcheck(False)     # hashes are sums modulo 2^64
 cdef inline void add_value(
     uint64_t* first, uint64_t* second, intp_t feature, float32_t value
 ) noexcept nogil:
@@ -85,7 +85,7 @@ cdef object FLOAT32 = np.dtype(np.float32)
 
 
 cdef class Rows:
-    """Rows of a known schema: float32, C-contiguous or sparse.
+    """Rows with a known schema (number and types of columns): float32, C-contiguous or sparse.
 
     `finite` means that there is no NaN; infinity is an error.
     """
@@ -102,7 +102,7 @@ cdef class Rows:
 
 
 def read_plain(X, intp_t n_features, schema):
-    """Read further rows of a plain array; None if X needs the general validation."""
+    """Make `Rows` of a NumPy array; None if X needs scikit-learn's validation."""
     cdef int status
     cdef Rows rows
     if type(X) is not ARRAY or X.ndim != 2:

@@ -46,7 +46,8 @@ cdef class SparseTable:
 #   CODED   at most MAX_LEVELS values: the nonzero rows, and the rank codes of their values
 #   SORTED  more values: the nonzero rows in ascending order of the value, which is read
 #           from the table
-# An entry is (row << 1) | new, as in presort() (utils/_sorting.pxd); new is 0 unless SORTED.
+# Each stored row is an entry, (row << 1) | new. If the column is SORTED, new = 1 if the value
+# differs from that of the previous entry; otherwise it is 0.
 # Entries of a column are in the order of the rows, or of the values if SORTED.
 
 cdef enum Form:
@@ -63,8 +64,8 @@ cdef struct SparseColumn:   # small, because a table may have a million columns
     uint32_t begin
     uint32_t end
     uint32_t middle
-    int32_t visit           # number of the visit in which a tree entered the node
-    uint32_t levels         # index of the first level: distinct values, ascending
+    int32_t visit           # in the working copy: number of the node whose entries these are
+    uint32_t levels         # index of its first level (distinct value, ascending)
     uint16_t n_levels       # 0 if SORTED
     uint8_t zero            # code of zero; if SORTED, whether there are negative values
     uint8_t form            # one of the four

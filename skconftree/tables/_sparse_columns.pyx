@@ -1,6 +1,9 @@
 """Sparse tables by column: only nonzero values are stored.
 
-`_sparse_columns.pxd` describes the four forms of a column. Levels are its distinct values.
+The form of a column is FULL (one byte per row), PAIR (the rows of its only nonzero value),
+CODED (nonzero rows and rank codes of their values) or SORTED (nonzero rows in the order of
+the value). Levels are its distinct values; an entry is a stored row. `_sparse_columns.pxd`
+describes them further.
 """
 
 import numpy as np

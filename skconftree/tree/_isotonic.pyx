@@ -122,7 +122,7 @@ cdef inline float64_t _xlogy(float64_t x, float64_t y) noexcept nogil:
 
 # -- pairs of nodes whose values must be in order -----------------------------------
 # Terminal nodes are those where the path of a row may end: leaves, and nominal splits, where
-# rows of unknown categories stay. Two of them are comparable if rows that differ in
+# rows of unknown categories stay. Two terminal nodes are comparable if rows that differ in
 # constrained features only may reach both. They lie on different sides of a constrained
 # split, which is their lowest common ancestor. For each such split and each terminal node on
 # its lower side, the upper side is traversed. A subtree is skipped if the values of the

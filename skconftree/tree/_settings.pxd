@@ -2,8 +2,9 @@
 #
 # They are immutable, so trees and threads can share them. They do not include what differs
 # between trees: the seed, the rows and their weights. A growing leaf is a leaf of an
-# incrementally trained tree (leaves/_contract.pxd). A cut is a candidate threshold. W is the
-# weight of a node.
+# incrementally trained tree (leaves/_contract.pxd). A cut is a candidate threshold. A bound is the
+# rule that accepts or rejects splits; evidence is the statistics that it uses. W is the weight of
+# a node, with its unlabeled rows, or its volume: that of its box, its limits in feature space.
 #
 # A number without limit is NO_LIMIT (None in Python), a weight without limit is infinity.
 
@@ -38,7 +39,7 @@ cpdef enum:
 cdef class GrowthSettings:
     # Candidate splits, and the decision.
     cdef readonly object criterion              # a name, class or object
-    cdef readonly object bound                  # parameter object, or None
+    cdef readonly object bound                  # object with its parameters, or None
     cdef readonly intp_t max_features           # per split
     cdef readonly bint random_cuts
     cdef readonly bint multiway                 # nominal splits have a branch per category
@@ -78,5 +79,5 @@ cdef class GrowthSettings:
                                                 # at least this times its share of the rows
     cdef readonly float64_t row_weight          # weight with which a row of the stream is
                                                 # learned on average, at least 1
-    cdef readonly object drift                  # parameter object, or None
+    cdef readonly object drift                  # object with its parameters, or None
     cdef readonly intp_t max_bytes

@@ -1,4 +1,4 @@
-"""Parameters of the growth of a tree, resolved, typed and validated. Terms: _settings.pxd."""
+"""Parameters of the growth of a tree, resolved, typed and validated; see _settings.pxd."""
 
 from libc.math cimport INFINITY
 
@@ -47,8 +47,9 @@ cdef class GrowthSettings:
 
     Compiled code uses these values as indices and divisors, so all are validated,
     independent of their source: numbers have the exact type of their fields, None means
-    no limit, and anything else is a ValueError. Bound and drift are parameter objects
-    that were validated before; the bound defines what counts as evidence.
+    no limit, and anything else is a ValueError. Bound (split rule) and drift (detector)
+    are objects with parameters that were validated before; the bound defines which rows
+    count as evidence.
     """
 
     def __cinit__(self, **arguments):

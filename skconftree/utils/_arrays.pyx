@@ -5,7 +5,7 @@ from libc.math cimport isfinite, isinf, isnan
 from skconftree.utils._typedefs cimport intp_t
 
 cdef enum:
-    LANES = 16      # number of independent partial sums
+    LANES = 16      # number of partial sums: a lane is an element of a vector register
 
 
 cpdef int finiteness(const float32_t[:, ::1] X):

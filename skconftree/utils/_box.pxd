@@ -1,6 +1,6 @@
-# A box has a lower and an upper limit of each feature, [n_features, 2]. The children of
-# a split are weighted by the volumes of their boxes. Rows and thresholds may lie outside
-# of the box.
+# A box is a hyperrectangle of the feature space: the lower and the upper limit of each
+# feature, [n_features, 2]. The children of a split are weighted by the volumes of their
+# boxes. Rows and thresholds may lie outside of the box.
 
 from libc.math cimport isfinite
 

@@ -1,4 +1,4 @@
-# A mutex for a few fields that threads share, held for a few instructions.
+# A guard is a mutex for a few fields that threads share, held for a few instructions.
 #
 # With a global interpreter lock (GIL), a guard does nothing and has no cost, because
 # the thread that runs Python code holds the GIL. A guard may therefore only be taken

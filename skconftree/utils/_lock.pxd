@@ -11,7 +11,8 @@
 # the thread that would release the lock. In the child, the lock refuses all calls, and
 # nothing waits.
 #
-# A guard keeps the fields of the lock consistent while they are read and updated.
+# A guard (_guard.pxd), a mutex held for a few instructions, keeps the fields of the lock
+# consistent while they are read and updated.
 # Acquiring a free lock costs a few comparisons.
 
 cimport cython
@@ -22,7 +23,7 @@ from skconftree.utils._typedefs cimport intp_t
 
 
 cdef extern from "pythread.h":
-    ctypedef void* Gate "PyThread_type_lock"
+    ctypedef void* Gate "PyThread_type_lock"     # a lock of the operating system
 
 
 cdef struct Hold:               # a thread that holds the lock for reading
@@ -34,7 +35,7 @@ cdef struct Waiter:             # a call that waits
     unsigned long thread
     bint learning
     bint granted
-    Gate gate                   # lock of the system, released when the call may continue
+    Gate gate                   # released by another thread when the call may continue
     Waiter* next
 
 

@@ -1,3 +1,4 @@
+# Readers-writer lock of a model; a learner is an estimator while a thread changes it.
 from typing import Any
 
 from ._types import Method

@@ -1,4 +1,9 @@
-"""Readers-writer lock of a model; `_lock.pxd` describes it and its terms."""
+"""Readers-writer lock of a model; `_lock.pxd` describes it.
+
+The writer is called the learner. A guard (`_guard.pxd`) is a mutex that protects the fields
+of a lock for a few instructions. A gate is a lock of the operating system on which a call
+waits; another thread releases it when the call may continue. A hold is a thread that reads.
+"""
 
 import os
 from functools import wraps

@@ -7,10 +7,10 @@ from skconftree.utils._typedefs cimport intp_t
 # no array has to be tested for NULL or freed individually. Only one thread may use an
 # owner at a time.
 #
-# An Arena raises MemoryError, with or without the GIL. Models that grow row by row call
-# take_array() and its relatives below, which can use the reserve. In the checked build,
-# compiled for tests with bounds and overflow checks, fail_every() and fail_from() make
-# allocations fail.
+# An Arena raises MemoryError, with or without the GIL. Models that are trained row by row
+# call take_array() and its relatives below, which can use the emergency reserve. In the
+# checked build, compiled for tests with bounds and overflow checks, fail_every() and
+# fail_from() make allocations fail: they refuse them.
 
 cdef struct Block:      # header in front of every array
     Block* previous
@@ -70,7 +70,7 @@ cdef class Arena:
 # allocates the reserve again. If that fails, the model does not learn any further rows.
 # All models of a process share one reserve.
 #
-# Code that grows row by row allocates its arrays with the functions below, and
+# Code that is executed for each row allocates its arrays with the functions below, and
 # therefore never sees the first failure. A second failure, which means that the reserve
 # was too small, raises MemoryError.
 

@@ -1,6 +1,8 @@
 """Arrays with one owner, an emergency reserve of memory, and read-only views.
 
-`_memory.pxd` describes them. The checked build is compiled for tests, with bounds checks.
+`_memory.pxd` describes them. The checked build is compiled for tests, with bounds checks; it
+can make an allocation fail (refuse it). The emergency reserve is memory that is freed if an
+allocation fails, so that a model can finish the current block of rows.
 """
 
 import numpy as np

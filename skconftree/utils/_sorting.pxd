@@ -1,4 +1,5 @@
-# Sorting of rows by a value. NaN is the largest value, and -0.0 equals 0.0.
+# Sorting of rows by a value. NaN is the largest value, and -0.0 equals 0.0. NaN is canonical
+# if all its bits but the sign are set.
 
 from libc.string cimport memcpy
 
@@ -17,8 +18,8 @@ ctypedef fused Offset:
 
 
 cdef inline uint32_t ordered_bits(float32_t value) noexcept nogil:
-    # Map floats to unsigned integers in the same order. -0.0 equals 0.0, and NaN is
-    # last if it is canonical.
+    # Map floats to unsigned integers in the same order (their ordered bits). -0.0 equals
+    # 0.0, and NaN is last if it is canonical.
     cdef float32_t canonical = value + <float32_t> 0.0
     cdef uint32_t bits
     memcpy(&bits, &canonical, 4)
@@ -39,8 +40,8 @@ cdef inline float32_t value_of_bits(uint32_t ordered) noexcept nogil:
 
 
 cdef inline bint insert_keys(Key* keys, intp_t n, intp_t max_moves) noexcept nogil:
-    # Insertion sort for few or nearly sorted keys. Returns False if it would take more
-    # than `max_moves` moves; the keys are then partly sorted.
+    # Insertion sort of integers (keys), for few or nearly sorted ones. Returns False if it
+    # takes more than `max_moves` moves; the keys are then partly sorted.
     cdef Key key
     cdef intp_t i, j
     for i in range(1, n):
@@ -67,12 +68,12 @@ cdef inline void counts_to_offsets(Offset* bucket, intp_t n) noexcept nogil:
         total += count
 
 
-# Give all NaN the same bits, without a sign. Returns whether there is any NaN.
+# Make all NaN canonical. Returns whether there is any NaN.
 cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil
 
 
 # Stable sort of the rows by column[row], with canonical NaN last. An entry of `order`
-# is (row << 1) | new, where new means that the value differs from the previous one.
+# is (row << 1) | new, where new = 1 if the value differs from that of the previous entry.
 # `keys` and `other` are scratch memory, [n] each.
 cdef void presort(
     const float32_t* column, intp_t n, uint64_t* keys, uint64_t* other,
@@ -84,8 +85,9 @@ cdef enum:
     MAX_LEVELS = 256        # distinct values of an encoded column
 
 
-# Encode a column with few distinct values by their ranks. `levels` receives the values
-# in ascending order. Returns their number, or 0 if there are more than MAX_LEVELS.
+# Encode a column with few distinct values: the code of a row is the rank of its value.
+# `levels` receives the values in ascending order. Returns their number, or 0 if there are
+# more than MAX_LEVELS.
 cdef intp_t encode(
     const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
 ) noexcept nogil

@@ -1,4 +1,9 @@
-"""Sorting of rows by a value, and encoding of values by ranks."""
+"""Sorting of rows by a value, and encoding of values by ranks.
+
+The key of a row is its value as an unsigned integer in the same order (ordered bits) in the
+upper 32 bits, and the row in the lower ones. Levels are the distinct values of a column. The
+functions without a comment are described in `_sorting.pxd`.
+"""
 
 cimport cython
 from libc.stdlib cimport qsort
@@ -15,7 +20,7 @@ cdef enum:
     SHORT_RADIX_BITS = 8    # digits of the radix sort of up to SMALL_RADIX rows, which an
     SHORT_RADIX = 256       # insertion sort completes
     MAX_MOVES = 4           # mean number of moves per row of that insertion sort
-    HASH_SLOTS = 1024       # a power of two, at least twice MAX_LEVELS
+    HASH_SLOTS = 1024       # size of the hash table: a power of two, at least 2 MAX_LEVELS
 
 
 cdef bint make_nan_canonical(float32_t* values, intp_t n) noexcept nogil:
@@ -170,7 +175,7 @@ cdef intp_t encode(
     const float32_t* column, intp_t n, uint8_t* codes, float32_t* levels
 ) noexcept nogil:
     cdef uint32_t keys[HASH_SLOTS]
-    cdef int32_t index_of[HASH_SLOTS]          # order of appearance, -1 = free
+    cdef int32_t index_of[HASH_SLOTS]          # index in `distinct`, -1 = free
     cdef uint32_t distinct[MAX_LEVELS]
     cdef uint32_t ranked[MAX_LEVELS]
     cdef uint8_t rank[MAX_LEVELS]

@@ -1,4 +1,4 @@
-"""Teams of threads that share the parts of a task."""
+"""Thread pools that share the parts of a task."""
 
 import os
 from _thread import allocate_lock, start_new_thread
@@ -25,7 +25,7 @@ def number_of_threads(n_jobs):
 
 @cython.final
 cdef class Threads:
-    """The additional threads of a team. All objects they need are created in advance."""
+    """The additional threads of a `ThreadTeam`. All objects they need exist in advance."""
 
     cdef object do              # function that processes a part, or None
     cdef object parts           # indices of the parts that have not been started
@@ -112,7 +112,7 @@ cdef class Threads:
 
 
 def do_parts_in_thread(Threads threads not None, intp_t thread, start, end):
-    """Process parts in an additional thread until the team ends."""
+    """Process parts in an additional thread until the thread pool ends."""
     while True:
         start.acquire()
         if threads.is_over:
@@ -122,7 +122,7 @@ def do_parts_in_thread(Threads threads not None, intp_t thread, start, end):
 
 
 cdef class ThreadTeam:
-    """The calling thread and additional threads, which exist only during `run`.
+    """Thread pool: the calling thread and others, which exist only during `run`.
 
     In a `with` block, the additional threads exist until the end of the block, so that
     they allocate from the same heap in each `run`.

@@ -12,7 +12,11 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 #
 # The frontier has the leaves that may still split. It is a stack, or a heap if growth is
 # best-first. A FrontierNode owns the arrays of its record, its segments and its trial nodes
-# until it is released.
+# until it is released. The record has the id, the depth and the range of rows of the node; a
+# segment is the range of the stored rows of a sparse column in the node. The source divides the
+# rows among the children of a split; an outcome is the index of a child. Look-ahead chooses a
+# split by the costs of trial trees, which are grown below it and discarded. W is the weight of
+# a node with its unlabeled rows, or its volume in feature space.
 
 cdef struct TrialNode:
     # A node of a trial tree, which look-ahead grows to estimate its cost (_lookahead.pyx).
@@ -36,7 +40,8 @@ cdef class Builder
 cdef class Helpers:
     # Other threads that participate in the growth of a tree.
 
-    # Whether the helpers will grow the tree below a leaf. They then own the FrontierNode.
+    # Whether the helpers will grow the tree below a leaf (the leaf is deferred). They then own
+    # the FrontierNode.
     cdef bint defer(self, Builder builder, const FrontierNode* leaf) except -1 nogil
     # The frontier is empty: complete the tree.
     cdef int finish(self, Builder builder) except -1 nogil
@@ -73,7 +78,7 @@ cdef class Builder:
     # Grow the tree, which has no node yet, from a leaf of another builder's tree. The other
     # builder keeps the FrontierNode.
     cdef int grow_below(self, const FrontierNode* leaf, Tree other) except -1 nogil
-    # Look ahead at the same depths as another builder, which may have been stopped early.
+    # Use look-ahead at the same depths as another builder, which may have ended it early.
     cdef void copy_lookahead(self, Builder other) noexcept
     # Copy the arrays of a leaf of another builder. For dense tables only.
     cdef int _copy_arrays(self, FrontierNode* leaf) except -1 nogil

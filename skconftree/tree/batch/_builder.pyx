@@ -1,4 +1,11 @@
-"""Growth of a tree from a table, depth-first or best-first. Terms: _builder.pxd."""
+"""Growth of a tree from a table, depth-first or best-first.
+
+A `FrontierNode` is a leaf that may still split. Its record (`NodeRecord`) has the id, depth, range
+of rows and limits of the node; its segments are the ranges of its rows in sparse columns. A
+source divides the rows of a node among its children; an outcome is the index of a child.
+Look-ahead chooses a split by the costs of trial trees that are grown below it. The weight W of
+a node includes unlabeled rows, or is its volume: that of its box, its limits in feature space.
+"""
 
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY
@@ -37,7 +44,7 @@ cdef class Builder:
 
     Growth is best-first if the number of leaves is limited, otherwise depth-first. Nodes
     with less weight than `min_split_weight` are not split. A `runner_up` compares each
-    split with the best candidates of other features, if the tree stores competitors.
+    split with the best candidates of other features (competitors), if the tree stores them.
     `helpers` are other threads.
     """
 
@@ -77,7 +84,7 @@ cdef class Builder:
         Return the tree, or another one that replaces it. `pool` is the root's weight W,
         see NodeRecord, and `box` has its limits if W is a volume, else None. `features`,
         ascending, are searched. `depth` is the depth of the root, if the tree will be joined
-        below another one, and `low` and `high` are its bounds, see NodeRecord.
+        below another one; `low` and `high` are its limits by monotonicity constraints.
         """
         cdef intp_t d = self.splitter.node.n_features
         cdef FrontierNode leaf
@@ -311,7 +318,8 @@ cdef class Builder:
 
 
 cdef void _set_middle(Builder builder, const Split* split) noexcept nogil:
-    # The bound between the children of a split on a constrained feature, as in scikit-learn.
+    # The limit between the values of a split's children on a constrained feature, as in
+    # scikit-learn.
     cdef const float64_t* counts = split.children.counts
     builder.sign = 0
     if builder.splitter.node.signs == NULL or split.threshold == INFINITY:

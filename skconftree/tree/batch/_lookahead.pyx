@@ -14,11 +14,11 @@ from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 
-# LookaheadBuilder: looks ahead in some levels near the root of a tree.
+# LookaheadBuilder: chooses splits by look-ahead in some levels (depths) near the root of a tree.
 #
 # A bound is the rule that accepts or rejects a split (bounds/_contract.pxd).
 # A FrontierNode is a leaf that may still split. Its record has the id, the depth and the range of
-# rows of the node, its segments the entries of sparse columns. The source stores the rows,
+# rows of the node, its segments the ranges of its rows in sparse columns. The source stores rows,
 # which a split partitions by child (outcome). Helpers are other threads that grow the same
 # tree. A RunnerUp compares a split with the best splits of other features. The arena owns the
 # arrays of a builder. ROUNDING is the relative tolerance of comparisons.
@@ -28,13 +28,13 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 # builder without look-ahead grows a tree for each child, and the cost of its cheapest pruning
 # is used. Trial trees are grown from the rows of the node and discarded. Only the costs of
 # their nodes are stored, and the order of the rows is restored. Only splits that the bound
-# accepts are tried.
+# accepts are tried. The runner-up is the cheapest split tried that is not made.
 #
 # Greedy growth depends on the rows of a node only. The trial tree of the split that is made
 # therefore contains, for each child, the trial tree of the split that the child would make
 # without look-ahead. It is passed to the child, which does not grow it again.
 cdef class LookaheadBuilder(Builder):
-    """Grows a tree depth-first and looks ahead in some levels near its root.
+    """Grows a tree depth-first, with look-ahead in some levels near its root.
 
     At nodes of these levels, it tries the split that would be made without look-ahead and
     the other splits of largest gain that the bound accepts. The split whose trial trees

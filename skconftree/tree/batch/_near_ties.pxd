@@ -19,17 +19,18 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 # its rows, and has a standard error.
 #
 # The outcome of a split for a row is the index of the row's child. The joint outcomes of all
-# compared splits are counted in one pass over the rows. A cell is one outcome of each split; the
-# outcome of the last split varies fastest.
+# compared splits are counted in one pass over the rows. A cell is a combination of outcomes, one
+# of each split; the outcome of the last split varies fastest. The code of a value is its rank or
+# bin in the feature. A tally has the class weights of each cell, and then their sum.
 
 cdef struct Sides:
     # The outcomes of the rows of a node for one split.
     intp_t feature
     intp_t n_outcomes
     const Column* column    # its codes determine the outcome; NULL: values do
-    intp_t position         # of codes
+    intp_t position         # largest code of the first child
     intp_t missing_code
-    float64_t threshold     # of values
+    float64_t threshold     # if the feature has no codes
     bint missing_left
     int16_t* child_of_code  # [n_levels] of categories,
     bint nominal            # if the feature is nominal
@@ -44,8 +45,8 @@ cdef class RunnerUp:
     cdef Arena arena
     cdef Sides splits[MAX_STORED_COMPETITORS + 1]  # of the split, and of its competitors
     cdef const uint32_t* order  # if all features are sorted (then ids are not updated), the
-                                # entries of the split's feature, in whose order the rows are
-                                # visited; else NULL
+                                # entries (row << 1 and a bit) of the split's feature, in whose
+                                # order the rows are visited; else NULL
     cdef Competitor competitors[MAX_STORED_COMPETITORS]
     cdef int32_t* present       # [n_present] classes of the node
     cdef intp_t n_present
@@ -59,8 +60,8 @@ cdef class RunnerUp:
                                 # child and class of the row
     cdef float64_t* pair        # [2, 2, n_classes] children of a competitor; scratch
 
-    # Set `competitors` and the evidence's runner_up_z of a split, whose children have just
-    # been counted.
+    # Set `competitors` and the evidence's runner_up_z (difference of the gains divided by its
+    # standard error) of a split, whose children have just been counted.
     cdef int compare(self, const NodeRecord* record, Split* split) except -1 nogil
     cdef int _set_competitor(
         self, intp_t index, intp_t feature, const Split* split, bint* counted

@@ -1,6 +1,11 @@
 """Comparison of a split with the best splits of other features.
 
-Terms, such as near tie, runner-up, cell and influence, are defined in _near_ties.pxd.
+Competitors are the best splits of other features; the best one is the runner-up. It is a near
+tie if the difference of the gains is small compared with its standard error. That is computed
+from the influence of each row on the gain: the change of the gain, per row, if the row
+occurred once more. The outcome of a split for a row is the index of the child; a cell is a
+combination of outcomes, one of each compared split. A tally has the class weights of each cell.
+The code of a value is its rank or bin in the feature. See _near_ties.pxd.
 """
 
 from libc.math cimport isnan, log, sqrt
@@ -81,7 +86,7 @@ cdef class RunnerUp:
     cdef int _set_competitor(
         self, intp_t index, intp_t feature, const Split* split, bint* counted
     ) except -1 nogil:
-        # Set the sides of a competitor. Its children are counted if necessary.
+        # Set the Sides of a competitor. Its children are counted if necessary.
         cdef Sides* sides = &self.splits[index + 1]
         cdef Competitor* competitor = &self.competitors[index]
         cdef Cut cut = split.competitors[index].cut
@@ -90,7 +95,7 @@ cdef class RunnerUp:
         competitor.feature = <int32_t> feature
         if not self.candidates.is_nominal(feature):
             competitor.threshold = self.candidates.threshold(feature, cut)
-            # sums of fractions depend on their order
+            # exact without fractional weights: sums of fractions depend on their order
             if self.rows.weight == NULL and not (
                 self.rows.is_sparse(feature) or self.rows.columns[feature].has_missing
             ):
@@ -250,7 +255,7 @@ cdef int _compare_with(
 cdef void _add_sides(
     RunnerUp runner_up, const Sides* sides, const NodeRecord* record, intp_t begin, intp_t n
 ) noexcept nogil:
-    # Add the outcomes of n rows to their cells.
+    # Update the index of the cell of n rows by their outcomes.
     cdef int32_t* cells = runner_up.cells
     cdef int32_t b = <int32_t> sides.n_outcomes
     cdef const int16_t* child_of_code = sides.child_of_code

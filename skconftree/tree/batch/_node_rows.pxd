@@ -16,16 +16,18 @@ from skconftree.utils._typedefs cimport (
 #   codes of CODED features: a node counts them in one pass;
 #   entries of SORTED features, (row << 1) | new, sorted within each node: they are sorted
 #   once, and stable partition keeps them sorted. `new` means that the value differs from
-#   the previous one (_partition.pxd). At the first entry of a node it is 1 unless all values
+#   the previous entry (_partition.pxd). At the first entry of a node it is 1 unless all values
 #   are known to be distinct;
 #   and, if a feature is coded or sparse, the rows themselves, labels and weights.
 #
-# CODED, SORTED and level (a distinct value of a coded feature) are defined in
-# tables/_encoded_table.pxd. The result is the same as if the rows of the sample had been encoded
-# separately: levels without rows are dropped, and a sorted feature with few values left is coded.
+# A feature is CODED if each row has a code, the rank of its value among the distinct values
+# (levels) or bins of the feature; it is SORTED if its rows are stored in the order of the
+# value. A column of a sparse table is FULL if all its rows are stored. The result is the same
+# as if the rows of the sample had been encoded separately: levels without rows are dropped, and
+# a sorted feature with few values left is coded.
 #
-# Invariant: after partition() of [start, end) at mid, the ranges [start, mid) and
-# [mid, end) of every array are the two children, each in its previous order.
+# Invariant: after partition() of [start, end) between two children at mid, the ranges [start,
+# mid) and [mid, end) of every array are the two children, each in its previous order.
 #
 # The position of a cut is the number of rows that go left, in ascending order of the value,
 # if the feature is SORTED; it is the largest code that goes left if the feature is CODED.
@@ -102,11 +104,12 @@ cdef class NodeRows:
     ) noexcept nogil
 
 
-# StoredOrder: the order of the rows of one node before trial splits.
+# StoredOrder: the order of the rows of one node before trial splits, which look-ahead makes and
+# discards to estimate their costs.
 #
-# divide() moves rows within the range of their node only, and entries of sparse columns
-# within the segments of the node. These parts of the arrays are copied and restored. The
-# first node is the largest one; its memory is reused for the others.
+# divide() moves rows within the range of their node only, and entries of sparse columns within
+# the segments of the node (its ranges of entries). These parts of the arrays are copied and
+# restored. The first node is the largest one; its memory is reused for the others.
 
 cdef class StoredOrder:
     cdef NodeRows rows

@@ -1,4 +1,11 @@
-"""The rows of a sample of an encoded table, node by node. Terms: _node_rows.pxd."""
+"""The rows of a sample of an encoded table, in node order: a node is a range of every array.
+
+A feature is coded if each row has a code, the rank of its value among the distinct values
+(levels) or bins. It is sorted if its rows are stored in ascending order of the value, as
+entries (row << 1) | new, where new = 1 if the value differs from that of the previous entry.
+To mark rows is to set the child that each one goes to. Trial splits are made by look-ahead,
+and discarded. See _node_rows.pxd.
+"""
 
 from libc.math cimport isnan
 from libc.string cimport memcpy, memset
@@ -193,8 +200,8 @@ cdef class NodeRows:
         self, intp_t feature, const int32_t* features, intp_t n_features,
         intp_t start, intp_t end, void* scratch,
     ) noexcept nogil:
-        # Restore the invariant after the rows of a split have been marked. The children need
-        # the listed features only. scratch has 8 bytes for each row, and for one more.
+        # Divide the arrays of a node after its rows have been marked. The children need the
+        # listed features only. `scratch` has 8 bytes for each row, and for one more.
         cdef bint by_rows = self.set_sides(features, n_features, start, end)
         cdef intp_t j
         for j in range(n_features):
@@ -220,7 +227,8 @@ cdef class NodeRows:
     cdef void partition_column(
         self, intp_t f, intp_t feature, intp_t start, intp_t end, void* scratch
     ) noexcept nogil:
-        # A sorted split feature without missing values is already divided.
+        # If the split feature is sorted and has no missing values, its entries are already
+        # divided.
         cdef Column* column = &self.columns[f]
         cdef const uint8_t* sides = self.sides + start
         cdef intp_t n = end - start

@@ -12,20 +12,22 @@ from skconftree.utils._typedefs cimport (
 #   tag << 32 | row,    tag = count << 16 | class
 #
 # The count of a row is how often it occurs in the sample. The code of a value is its rank or
-# bin in the feature; a level is the value, or the largest one, of a code. A pass over the rows
-# of a node reads them in sequence, and only the codes of one feature by row
+# bin in the feature; a level is the value, or the largest one, of a code. A tally is an array of
+# the class counts of each code in a node; a bit set `present` marks the codes with rows. A pass
+# over the rows of a node reads them in sequence, and only the codes of one feature by row
 # (tables/_encoded_table.pxd).
 #
 # A walk visits the values of a feature in ascending order and emits the candidate splits
-# between them: it passes their class counts to the score. If the criterion is additive, it
-# passes sums over classes of phi(count) instead; phi is the score's function of one count.
+# between them: it passes their class counts to the score (the compiled split criterion). If the
+# criterion is additive, it passes sums over classes of phi(count) instead; phi is the score's
+# function of one count. A cut is the largest code that goes left.
 #
 # Packed class counts: the counts of all classes in one 64-bit integer, `bits` wide each, so
 # that a row is added by one addition. 0 bits: too many classes, or too large counts.
 
 cdef enum:
     MAX_TAGGED = 0xFFFF     # largest count of a tag
-    MARKED_ROWS = 192       # with more rows, the codes that have rows are found in the tally
+    MARKED_ROWS = 192       # with more rows, `present` is computed from the tally at the end
 
 
 ctypedef fused code_t:
@@ -60,14 +62,14 @@ cdef inline int32_t count_of(uint64_t row) noexcept nogil:
 
 
 # Add rows to the packed tally of their codes, all below 256, and set the bits of codes with
-# rows in `present`; both are zero before. The codes are in `column` by row of the table,
+# rows in `present`; both must be zero. The codes are in `column` by row of the table,
 # `stride` apart, or in `codes`, in the order of `rows`.
 cdef void tally_packed(
     const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil
 
-# Copy the rows whose code is at most `cut` to the front of `divided`, in their order, and
+# Copy the rows whose code is at most `cut` to the front of `divided`, in the same order, and
 # the others to its end, in reverse order.
 cdef void divide_rows(
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,

@@ -1,6 +1,10 @@
-"""Rows of a node, each as one integer with class and count; counts of their codes.
+"""Tagged rows of a node, one integer with class and count each; counts of their codes.
 
-Terms are defined in _packed_rows.pxd.
+A code is the rank or bin of a value in its feature (also: level). A tally has the class counts
+of each code in a node; they are packed if those of all classes are in one 64-bit integer of
+`bits` per class. A walk passes the candidate splits between the codes, in ascending order, to
+a `Scan`, which scores them: it emits them. If the criterion is additive, it passes sums over
+classes of phi(count), the criterion's function of a count. See also _packed_rows.pxd.
 """
 
 cimport cython
@@ -131,8 +135,8 @@ cdef void divide_rows(           # -side is a mask
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
     intp_t bits, uint64_t* divided, Division* result,
 ) noexcept nogil:
-    # Without branches, which could not be predicted: a row is written to both ends, and the
-    # wrong one is overwritten, or is the same row.
+    # Without branches, which the processor cannot predict: a row is written to both ends, and
+    # the wrong copy is overwritten later, or is in the same place.
     cdef uint64_t* end = divided + n - 1
     cdef uint64_t above = ~(<uint64_t> 0)
     cdef uint64_t below = ~(<uint64_t> 0)
@@ -170,7 +174,7 @@ cdef void restore_divided(
 
 
 cdef enum:
-    SHORT_SORT = 24              # insertion sort up to here
+    SHORT_SORT = 24              # number of rows up to which insertion sort is used
 
 
 cdef void count_codes(
@@ -404,8 +408,8 @@ cdef intp_t walk_two_class_tally(
 cdef inline intp_t _cumulate(
     uint64_t* tally, uint64_t* present, intp_t n_levels, uint64_t* sums, intp_t* position
 ) noexcept nogil:
-    # Set `sums` to the cumulative packed counts of the levels that have rows, and `position`
-    # to these levels; return their number.
+    # Set `sums` to the cumulative packed counts of the codes that have rows, and `position`
+    # to these codes; return their number.
     cdef uint64_t total = 0
     cdef intp_t size = 0, k, b
     cdef uint64_t marks

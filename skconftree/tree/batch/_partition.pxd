@@ -1,10 +1,10 @@
 # Stable partition of a range of rows: the rows of the first child come first, and each
 # child's rows keep their order.
 #
-# An ENTRY of rows in the order of a value is (row << 1) | new; new means that the value
-# differs from that of the entry before it. In a child, an entry is new if it, or any entry
-# dropped since the child's last one, was new. The bit of the first entry of a range is
-# undefined.
+# Rows sorted by a value are stored as entries, (row << 1) | new. The lowest bit is 1 (the entry
+# is new) if the value differs from that of the previous entry. In a child, an entry is new if
+# it, or any entry between it and the child's previous one, was new. The bit of the first entry
+# of a range is undefined. Scratch arrays are work memory: their contents do not matter.
 
 from skconftree.utils._typedefs cimport float64_t, intp_t, label_t, uint8_t, uint32_t, uint64_t
 
@@ -32,8 +32,8 @@ cdef void scatter_values(
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
-# The same in less than half the time if all entries are new. mark_distinct() marks such
-# ranges: the bit of their first entry is 0.
+# The same in less than half the time if all values of the range are distinct. Such a range is
+# marked: the bit of its first entry is 0. mark_distinct() sets that bit.
 cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
@@ -43,8 +43,8 @@ cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, uint32_t* scratch,
 ) noexcept nogil
-# The same for entries whose bit is 0: rows in the order of the table, without or with codes.
-# The code of an entry is the rank of its value among those of the column.
+# The same for entries whose bit is 0: rows in ascending order, without or with codes. The code
+# of an entry is the rank of its value among those of the column.
 cdef intp_t partition_rows(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
@@ -53,8 +53,8 @@ cdef intp_t partition_codes(
     uint32_t* scratch, uint8_t* code_scratch,
 ) noexcept nogil
 
-# Copy the entries of the rows that are present; returns their number. `to` has one more
-# element.
+# Copy the entries of the rows with present[row] = 1; returns their number. `to` has space for
+# one more element.
 cdef intp_t copy_entries(
     const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
 ) noexcept nogil

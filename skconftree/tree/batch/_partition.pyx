@@ -1,4 +1,8 @@
-"""Stable partition of a range of rows. Entries are defined in _partition.pxd."""
+"""Stable partition of a range of rows: each child's rows keep their order.
+
+Rows sorted by a value are stored as entries, (row << 1) | new, where new = 1 if the value differs
+from that of the previous entry. A range of distinct values has 0 in its first entry instead.
+"""
 
 cimport cython
 from libc.string cimport memcpy
@@ -31,7 +35,7 @@ cdef void scatter_values(
     memcpy(values, scratch, n * sizeof(element_t))
 
 
-@cython.overflowcheck(False)     # -side is a mask
+@cython.overflowcheck(False)     # -side has all bits set or none
 cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil:
@@ -58,7 +62,7 @@ cdef intp_t partition_entries(
 cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil:
-    # A part of a range of distinct values has distinct values.
+    # Otherwise the values of the range are distinct, and so are those of each child.
     cdef intp_t left = 0, i
     cdef uint32_t entry
     if entries[0] & 1:
@@ -79,7 +83,7 @@ cdef void partition_sorted(
 
 
 cdef void mark_distinct(uint32_t* entries, intp_t n) noexcept nogil:
-    # Stops at the first repeated value, which comes early if there are many.
+    # Set the bit of the first entry to 0 if all values are distinct, else to 1.
     cdef intp_t i = 1
     while i < n and entries[i] & 1:
         i += 1
@@ -96,7 +100,7 @@ cdef void scatter_entries(
     cdef intp_t i, z
     cdef uint32_t row
     cdef intp_t n_values = 0
-    cdef intp_t* last = at + n_outcomes     # by child: number of its last entry's value
+    cdef intp_t* last = at + n_outcomes     # [child] index of the value of its last entry
     memcpy(at, starts, n_outcomes * sizeof(intp_t))
     for z in range(n_outcomes):
         last[z] = -1
@@ -118,7 +122,7 @@ cdef intp_t partition_rows(
     cdef uint8_t side
     cdef intp_t i
     while left < n and goes_left[entries[left] >> 1]:
-        left += 1   # often all entries
+        left += 1   # fast path: often all entries go left
     for i in range(left, n):
         entry = entries[i]
         side = goes_left[entry >> 1]
@@ -139,7 +143,7 @@ cdef intp_t partition_codes(
     cdef uint8_t code, side
     cdef intp_t i
     while left < n and goes_left[entries[left] >> 1]:
-        left += 1   # often all entries
+        left += 1   # fast path: often all entries go left
     for i in range(left, n):
         entry = entries[i]
         code = codes[i]
@@ -155,11 +159,11 @@ cdef intp_t partition_codes(
     return left
 
 
-@cython.overflowcheck(False)     # side - 1 is a mask
+@cython.overflowcheck(False)     # side - 1 has all bits set or none
 cdef intp_t copy_entries(
     const uint32_t* entries, intp_t n, const uint8_t* present, uint32_t* to
 ) noexcept nogil:
-    # Without branches: absent entries are overwritten.
+    # Without branches: entries of rows that are not present are overwritten.
     cdef intp_t n_copied = 0
     cdef uint32_t new = 0, entry, side
     cdef intp_t i

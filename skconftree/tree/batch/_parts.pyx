@@ -25,7 +25,8 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 # PartitionedSource: the nodes of a tree whose rows are stored in parts, elsewhere. The outcome
 # of a split for a row is the index of the row's child.
 #
-# The source uses the class counts of a node by codes. They are sums over the parts, which are
+# A code of a feature is the index of a value, bin or category. The source uses the class counts
+# of a node by codes. They are sums over the parts, which are
 # exact in any order. Trees below nodes of few rows are grown elsewhere (PartitionedSubtrees),
 # unless growth is best-first.
 #
@@ -285,7 +286,8 @@ class OpenNode(NamedTuple):
     """A node below which a tree is grown elsewhere, without its rows.
 
     `id_offset` is the difference between the ids of the nodes below it and those in a tree
-    of their own; random draws depend on it. `bounds` are NodeRecord.low and high.
+    of their own; random draws depend on it. `bounds` are the limits of the probability
+    of the second class that monotonicity constraints set (NodeRecord.low and high).
     """
 
     id: int
@@ -387,7 +389,7 @@ cdef enum:
 
 
 cdef class PartitionedRunnerUp(RunnerUp):
-    """Compares the splits of a node whose rows are stored and counted in parts."""
+    """Compares a split with those of other features, for rows that are stored in parts."""
 
     cdef PartitionedSource partitioned
 
@@ -436,8 +438,8 @@ cdef _outcomes_by_code(const Sides* sides):
 cdef class PartitionedBuilder(Builder):
     """Grows a tree from a splitter whose source is a PartitionedSource.
 
-    The parts count and divide large nodes, several at a time unless random draws depend on
-    node ids. Depth-first growth leaves nodes of few rows to `helpers`.
+    The parts count and divide large nodes, several at a time (a round) unless random draws
+    depend on node ids. Depth-first growth leaves nodes of few rows to `helpers`.
     """
 
     cdef PartitionedSource partitioned

@@ -1,6 +1,12 @@
 """Source of rows (_table_source.pxd) for nodes that examine few randomly sampled features.
 
-Instead of dividing all columns between children, it looks up the codes of these features.
+Instead of dividing all columns between children, it looks up the codes of these features. A
+code is the rank or bin of a value in its feature; a level is a distinct value of a feature with
+few of them, which is called coded. A feature with more values is sorted. A tagged row is the
+row with its class and its count in the sample as one integer. Packed counts are the counts of
+all classes in one integer; a tally is an array of counts by code. A walk reads the rows of a
+node in the order of a feature and emits the candidate splits: it passes them to a Scan. A cut
+is the largest code that goes left.
 """
 
 from libc.math cimport INFINITY, fmin, isnan
@@ -118,7 +124,7 @@ cdef bint _has_many_values(
 cdef bint _misses_some(
     EncodedTable table, const Column* column, const int32_t* count
 ) noexcept nogil:
-    # Whether a row of the sample misses the value of a sorted feature. Such rows come last.
+    # Whether a row of the sample has no value of a sorted feature. Such rows come last.
     cdef intp_t i = table.n_rows - 1
     cdef intp_t row
     while i >= 0:
@@ -133,9 +139,9 @@ cdef bint _misses_some(
 
 cdef enum:
     SHORT = 40              # up to this number of rows, each is compared with all others
-    EXTRA_BUCKET_BITS = 3   # 8 to 16 buckets per row, so that few rows share one
+    EXTRA_BUCKET_BITS = 3   # 8 to 16 buckets per row, so that few rows share a bucket
     DIGIT_BITS = 11
-    SHIFTS_PER_ROW = 4      # limit of an insertion sort, per row
+    SHIFTS_PER_ROW = 4      # largest mean number of moves per row of an insertion sort
 
 
 # Rows of a node in the order of their ranks.
@@ -363,10 +369,11 @@ cdef enum:
     MIN_PRUNED_ROWS = 256   # the rows of smaller nodes are all sorted
     MAX_RUNS = 2048
     RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
-    CORNERS = 3             # of the box of a run; the fourth is that of the previous run
+    CORNERS = 3             # of the box of a run (see below); the previous run has the fourth
     # In units of tolerance_of(weight of the node), see _selection.pxd.
     MARGIN = 64             # much more than the errors of scores
-    AMBIGUOUS = 4           # if other candidates are this close, the walk gives up
+    AMBIGUOUS = 4           # if other candidates are this close, the walk gives up: another
+                            # walk, which emits all candidates, replaces it
 
 
 # PrunedWalk: a walk over many unsorted rows of a node of two classes. It counts all candidate

@@ -6,7 +6,11 @@
 # still split, stores its segments. enter() writes them into the columns, with the number of
 # the call, `visit`: a column with another number has no entries in the node.
 #
-# The form of a column is CODED, PAIR, SORTED or FULL, see tables/_sparse_columns.pxd.
+# The form of a column is PAIR (the rows of its only nonzero value), CODED (nonzero rows and
+# rank codes of their values), SORTED (nonzero rows in the order of the value) or FULL (all
+# rows, stored elsewhere). A stored row is an entry, (row << 1) | new, where new = 1 if the
+# column is SORTED and the value differs from that of the previous entry. Levels are the
+# distinct values of a column. See tables/_sparse_columns.pxd.
 #
 # For rare cases, densify() creates an ordinary column from a sparse one, for one node at a
 # time.

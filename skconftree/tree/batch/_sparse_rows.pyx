@@ -1,4 +1,10 @@
-"""Sparse columns, which store only nonzero values, node by node. Terms: _sparse_rows.pxd."""
+"""Sparse columns, which store only nonzero values, divided by node.
+
+An entry of a column is a stored row; those of a node are a segment of the entries. Levels are
+the distinct values of a column, and codes their ranks. A column is SORTED (entries in the
+order of the value), CODED (entries with codes), or PAIR (one nonzero value). See
+_sparse_rows.pxd.
+"""
 
 from libc.string cimport memcpy, memset
 
@@ -26,7 +32,7 @@ cdef class SparseRows:
         self.dense_values = <float32_t*> self.arena.take(n, sizeof(float32_t))
 
     cdef int take_over(self) except -1 nogil:
-        # Work in the arrays of the source.
+        # Use the arrays of the source instead of copying them.
         self.columns = self.source.columns
         self.entries = self.source.entries
         self.codes = self.source.codes
@@ -85,7 +91,7 @@ cdef class SparseRows:
     cdef intp_t _rank(
         self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
     ) noexcept nogil:
-        # Convert a sorted column with few values left into a coded one.
+        # Convert a sorted column with few values in the sample into a coded one.
         cdef SparseColumn* column = &self.columns[feature]
         cdef uint32_t* entries = self.entries + column.begin
         cdef uint8_t* codes = self.codes + column.begin
@@ -218,7 +224,7 @@ cdef class SparseRows:
         cdef uint32_t* row_scratch = <uint32_t*> scratch
         cdef intp_t n_left = 0
         if n == 0:
-            pass    # a column that the node did not list does not change
+            pass    # a column without entries in the node does not change
         elif column.form == CODED:
             n_left = partition_codes(
                 self.segment(feature), self.codes + column.begin, n,

@@ -14,16 +14,17 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 
 # Workers: the threads that grow one tree. Each has a splitter, which finds the best split of a
-# node, with its own kernels (the compiled criterion and bound) and scratch memory. A bound is a
-# split rule; its kinds are described in bounds/_contract.pxd. The source of a splitter reads the
-# rows of the node. The sources share the arrays of the rows.
+# node, with its own copies of the compiled criterion and bound, and scratch memory. A bound is a
+# split rule: it decides whether the evidence for a split is sufficient. The source of a splitter
+# reads the rows of the node. The sources share the arrays of the rows.
 #
 # In large nodes the workers share the columns: SharedSplitter lets them scan the features,
 # SharedSource lets them divide the columns. The scan of a feature does not depend on earlier
 # scans, and features are compared in ascending order. The tree is therefore the same as that
 # of a single thread. Scans that depend on each other are not shared: the number of sampled
-# features depends on how many are constant, the evidence of candidates (evidence bounds) is
-# summed in order, and interval bounds discard candidates that are worse than an earlier one.
+# features depends on how many are constant, some bounds sum the evidence of candidates in order
+# (evidence bounds), and others discard candidates that are worse than an earlier one (interval
+# bounds).
 #
 # Subtrees lets the workers grow the subtrees below smaller nodes.
 
@@ -226,8 +227,8 @@ cdef class Subtrees(Helpers):
     cdef intp_t n_leaves
     cdef intp_t capacity
     cdef Tree top_tree          # the tree above them
-    cdef list order             # of the leaves, in which they are grown
-    cdef list trees             # [n_leaves] grown below them
+    cdef list order             # indices of the leaves, in the order of their growth
+    cdef list trees             # [n_leaves] the subtrees below the deferred nodes
 
     def __init__(self, Workers workers not None, list builders not None, intp_t min_task_values):
         self.workers = workers

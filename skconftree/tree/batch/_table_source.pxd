@@ -1,3 +1,10 @@
+# A source gives the split search the rows of a node, one feature at a time. A walk over a
+# feature reads the values in ascending order and emits the candidate splits: it passes them to
+# a Scan in blocks. A cut is a candidate threshold. The pool of a node is its unlabeled rows. A
+# column is coded if each row has a code, the rank of its value among the distinct values
+# (levels) or bins; the histogram has the class weights by code. Otherwise it is sorted: its
+# entries are the rows in the order of the value (tables/_encoded_table.pxd).
+
 from skconftree.tables._encoded_table cimport Column
 from skconftree.tree.batch._node_rows cimport StoredOrder, NodeRows
 from skconftree.tree.batch._packed_rows cimport CodeTally
@@ -27,7 +34,7 @@ cdef inline void add_value(
 cdef enum ChildRows:
     IS_CONSTANT        # the feature is constant in the child
     IN_RANGE           # its rows are in the range of the child
-    IN_SEGMENT         # some are stored elsewhere, in a segment that the child stores
+    IN_SEGMENT         # the column is sparse: the child stores its range of entries
 
 
 cdef class RowSource(Source):
@@ -62,7 +69,7 @@ cdef class RowSource(Source):
         )
 
     # Walk over a coded feature by its histogram, [codes, n_classes], with one more column for
-    # unlabeled rows if the node has a pool. The last code may be that of a missing value.
+    # unlabeled rows if the node has any. The last code may be that of a missing value.
     cdef inline intp_t walk_levels(
         self, const Column* column, const float64_t* histogram, Scan scan
     ) noexcept nogil:
@@ -108,7 +115,8 @@ cdef inline intp_t index_of_level(const Column* column, float64_t threshold) noe
     return position
 
 
-# TableSource: the rows of a node of a table, stored by NodeRows, which defines positions.
+# TableSource: the rows of a node of a table, stored by NodeRows. The position of a cut is the
+# largest code on the left, or the number of sorted rows.
 
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows

@@ -9,7 +9,7 @@
 # Columns of an encoded table:
 #   coded       a number per row, `codes` (of two bytes: `codes16`): the index of a category
 #               or of the value in `levels`. The last code may be that of missing values. A
-#               code may also be a bin, with its largest value (level) and smallest (floor).
+#               code may also be a bin, with its largest value (level) and its smallest one.
 #   sorted      `order`, an entry per row in ascending order of the value: row << 1 | new,
 #               where new means that the value differs from the previous one.
 #   sparse      only entries of nonzero rows, with codes (CODED), without because there is
@@ -54,7 +54,7 @@ cdef class RowSource(Source):
         pass
 
     cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil:
-        # A random cut; u is uniform in [0, 1).
+        # A random cut (candidate threshold); u is uniform in [0, 1).
         cdef float32_t low, high
         self.labeled_range(feature, &low, &high)
         if not low < high:
@@ -492,7 +492,7 @@ cdef class TableSource(RowSource):
 cdef void _sum_plain(
     TableSource source, const Column* column, float64_t* counts, float64_t* sums
 ) noexcept nogil:
-    # sum_by_class() of a plain feature; few of its rows have equal values.
+    # sum_by_class() of a feature for which _is_plain(); few of its rows have equal values.
     cdef intp_t K = source.node.n_classes
     cdef intp_t n = source.node.record.end - source.node.record.start
     cdef intp_t stride = source.rows.stride
@@ -563,7 +563,7 @@ cdef inline intp_t _walk_sparse(TableSource source, intp_t feature, Scan scan) n
         zero[source.rows.y[entries[i] >> 1]] -= weight_of(
             source.rows.count, source.rows.weight, entries[i] >> 1
         )
-    # the gap: rows without an entry, whose value 0 is between negative and positive values
+    # the rows without an entry, whose value 0 is between negative and positive values
     return scan.walk_sorted_with_gap(
         entries, n, source.rows.sparse.n_below(feature),
         source.node.record.end - source.node.record.start - n, zero, source.rows.y,

@@ -1,13 +1,14 @@
 # Bins: the candidate thresholds (cuts) of a leaf, and the class counts between them.
 #
-# The edges of a leaf are set once, when it is created from its parent's histogram or
-# when its rows are counted. They do not change later: anytime-valid evidence requires
-# fixed candidate cuts, and the counts between fixed edges are exact.
+# The leaves are those of a tree that is trained row by row. The edges of a leaf are set once,
+# when it is created from its parent's histogram (class counts by bin) or when its rows are
+# counted. They do not change later: evidence that is valid after every row (anytime-valid)
+# requires fixed candidate cuts, and the counts between fixed edges are exact.
 #
 # Bin b of feature f holds the values in (edges[b - 1], edges[b]]; its index is
 # first[f] + b. The last edge of a feature is infinity, so every value has a bin. If
 # `missing`, one more bin holds the rows without a value. Bin b of a nominal feature
-# holds category b. There are extra bins for categories that have not occurred yet.
+# holds category b (its code). There are extra bins for categories that have not occurred yet.
 
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint8_t
@@ -39,7 +40,7 @@ cdef struct Side:           # one child of a split, by the bins of the split fea
     const uint8_t* taken    # [n_codes] of a nominal feature: categories that go to this child
 
 
-# `blocks` owns their memory.
+# `blocks`, a list of arrays that are freed together, owns their memory.
 cdef int allocate_bins(
     Blocks* blocks, Bins* bins, intp_t n_features, intp_t n_bins
 ) except -1 nogil

@@ -1,4 +1,8 @@
-"""Bins from rows, bins of a child, and the child's counts. Terms: _bins.pxd."""
+"""Bins from rows, bins of a child, and the child's counts.
+
+A bin has the values between two adjacent candidate thresholds (cuts) of a leaf, or a category;
+a histogram has the class counts by bin. A side is a child of a split. See _bins.pxd.
+"""
 
 from libc.math cimport INFINITY
 from libc.string cimport memset
@@ -198,8 +202,8 @@ cdef intp_t _cuts_of_sorted(
     float32_t* edges, uint8_t* discrete,
 ) noexcept nogil:
     # Edges of sorted values, including the infinite one; returns their number. An entry of
-    # `order` is 2 * row, plus 1 if the value differs from that of the entry before. A small
-    # number of repeated values is assumed to be complete.
+    # `order` is 2 * row, plus 1 if the value differs from that of the entry before. If
+    # there are few distinct values and they are repeated, the feature is assumed to be discrete.
     cdef intp_t n_values = 1
     cdef intp_t n_edges = 0
     cdef intp_t i, quantile
@@ -211,7 +215,7 @@ cdef intp_t _cuts_of_sorted(
     for i in range(1, n):
         if not order[i] & 1:
             continue
-        # with few values every gap is a cut, else the first gap after each quantile
+        # with few values there is a cut between any two of them, else after each quantile
         if n_values <= max_bins or i * max_bins >= (quantile + 1) * n:
             below = column[order[i - 1] >> 1]
             edges[n_edges] = <float32_t> midpoint(below, column[order[i] >> 1])
@@ -275,7 +279,7 @@ cdef int child_bins(
     const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
     const Side* side, bint missing, Bins* bins,
 ) except -1 nogil:
-    # Cuts of a child: its share of the parent's bins if the feature is discrete, else new
+    # Cuts of a child: those of its part of the parent's bins if the feature is discrete, else new
     # cuts of equal mass, which are finer within the child's range.
     cdef Blocks scratch
     cdef intp_t n_bins = 0

@@ -7,7 +7,10 @@ from skconftree.utils._typedefs cimport (
 
 # A growing leaf is a leaf of an incrementally trained tree. Its memory is the form in which it
 # stores the statistics of its rows: the rows, class counts of bins, or moments. A cut is a
-# candidate threshold. A bound is the rule that accepts or rejects splits.
+# candidate threshold. A bound is the rule that accepts or rejects splits; evidence is the
+# statistics that it uses. A policy has the settings that all leaves of a tree share. A code is
+# the integer of a category. The pool is the unlabeled rows; W is the weight of a leaf, with
+# its unlabeled rows, or its volume: that of its box, its limits in feature space.
 #
 # LeafSplit: the split of a growing leaf.
 
@@ -50,7 +53,7 @@ cdef inline intp_t outcome_of_bin(
 # There are two sets of statistics. `total` covers all rows, including those inherited
 # from the parent; predictions use it, and so do the splits of bounds that count every
 # row. `fresh` covers only the rows since the leaf was created. It is the evidence for
-# all other bounds (Policy.separate), and the data of a second model. A leaf that
+# all other bounds (Policy.separate), and the data of a second naive Bayes model. A leaf that
 # inherited stored rows, and nothing else, may also count them as evidence
 # (`inherits_evidence`); in a forest it then has a single model of all its rows. If both
 # sets are equal, or if neither bound nor models use the fresh one, pointers to the
@@ -73,7 +76,7 @@ cdef struct LeafMemory
 cdef struct Leaf
 
 
-cdef struct PoolLists:      # see _leaf_store.pxd
+cdef struct PoolLists:      # the pool in several orders, see _leaf_store.pxd
     intp_t n_rows           # of X_pool, the unlabeled rows; 0 without a pool
     intp_t n_lists          # one, and one for each numeric feature
     int32_t* rows           # [n_lists, n_rows] the lists
@@ -127,7 +130,8 @@ cdef struct Leaf:
     float64_t n_fresh           # weight of the rows since its creation
     float64_t n_examined        # n_fresh at the last attempt
     float64_t n_total
-    float64_t hits[4]           # decayed weight of rows that each model predicted correctly
+    float64_t hits[4]           # decayed weight of rows that each model (class counts or naive
+                                # Bayes, see _predictor.pxd) predicted correctly
     float64_t* fresh            # [n_classes]
     float64_t* total            # [n_classes]
     float64_t* recent           # [n_classes] counts that decay with every row

@@ -1,5 +1,8 @@
-# Counts: the class counts of a leaf's bins, for all leaf memories. Terms: _contract.pxd,
-# _bins.pxd. A child inherits counts from the leaf that is split.
+# Counts: the class counts of the bins of a leaf of an incrementally trained tree. A bin has the
+# values between two adjacent candidate thresholds, or a category. A leaf memory is the form in
+# which a leaf stores the statistics of its rows; these functions serve all of them. `fresh` are
+# the counts of the rows since the creation of the leaf. A child inherits counts from the leaf
+# that is split; an outcome is the index of a child. See _contract.pxd and _bins.pxd.
 
 from skconftree.tree.leaves._contract cimport BinTable, Leaf, LeafHeader, LeafSplit, Policy
 from skconftree.tree.leaves._state cimport StateReader, StateWriter

@@ -1,4 +1,11 @@
-"""Class counts of a leaf's bins. Terms are defined in _contract.pxd and _bins.pxd."""
+"""Class counts of the bins of a leaf of an incrementally trained tree.
+
+A bin has the values between two adjacent candidate thresholds (cuts), or a category, whose
+integer is its code. Two histograms have the counts by bin: of all rows, including those
+inherited from the parent, and of the fresh rows since the creation of the leaf. A policy has
+the settings that the leaves share, a state is the bytes in a pickle, and an outcome of a split
+is the index of a child. See _contract.pxd and _bins.pxd.
+"""
 
 from libc.string cimport memcpy, memset
 

@@ -1,4 +1,9 @@
-"""Leaf memory that stores the moments of each class. Terms: _contract.pxd, _moments.pxd."""
+"""Leaf memory that stores the moments of each class: weight, mean and variance.
+
+A leaf memory is the form in which a leaf of an incrementally trained tree stores the statistics
+of its rows. Cuts are the candidate thresholds of a leaf; a policy has the settings that the
+leaves share. See _contract.pxd and _moments.pxd.
+"""
 
 from libc.math cimport INFINITY, fmin
 from libc.string cimport memset
@@ -58,7 +63,7 @@ cdef int _fix_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
         if not range_of_moments(
             &leaf.moments, d, policy.n_classes, f, &span[2 * f], &span[2 * f + 1]
         ):
-            span[2 * f] = span[2 * f + 1] = 0.0     # no cuts
+            span[2 * f] = span[2 * f + 1] = 0.0     # no cuts: the range is empty
     leaf.extra = span
     return 0
 

@@ -1,6 +1,9 @@
 from skconftree.tree.leaves._contract cimport LeafMemory
 
-# HISTOGRAM: the leaf memory (_contract.pxd) that counts rows per class and bin.
+# A leaf memory is the form in which a leaf of an incrementally trained tree stores the
+# statistics of its rows (_contract.pxd).
+#
+# HISTOGRAM: the leaf memory that counts rows per class and bin.
 
 cdef LeafMemory HISTOGRAM
 

@@ -1,6 +1,9 @@
 """Leaf memories that count rows per class and bin, and may also store them.
 
-Terms are defined in _contract.pxd, the two memories in _histogram.pxd.
+A leaf memory is the form in which a leaf of an incrementally trained tree stores the statistics
+of its rows (_contract.pxd). A bin has the values between two adjacent candidate thresholds, or a
+category. Inherited rows are those that the leaf got from its parent; a policy has the settings
+that the leaves share. The two memories are described in _histogram.pxd.
 """
 
 from skconftree.tree.leaves._bins cimport NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins

@@ -3,7 +3,9 @@ from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
-# Functions of a growing leaf of any memory. Terms are defined in _contract.pxd.
+# Functions of a growing leaf: a leaf of an incrementally trained tree. Its memory is the form in
+# which it stores the statistics of its rows, of which there are several kinds. A policy has the
+# settings that all leaves of a tree share. See _contract.pxd.
 
 cdef enum:
     LEAF_COUNTS = 3     # arrays of class counts: fresh, total, recent

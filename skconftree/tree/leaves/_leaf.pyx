@@ -1,6 +1,11 @@
 """Growing leaves: their memory, the statistics that children inherit, their size.
 
-Terms are defined in _contract.pxd.
+A growing leaf is a leaf of an incrementally trained tree. Its memory is the form in which it
+stores the statistics of its rows: none (NOTHING), rows, class counts of bins, or moments. A
+leaf has statistics of all its rows, including those inherited from its parent, and of the
+fresh rows since its creation. Evidence is what the split rule uses. A policy has the settings
+that the leaves of a tree share; the box of a leaf is its limits in feature space. See
+_contract.pxd.
 """
 
 from libc.math cimport isfinite

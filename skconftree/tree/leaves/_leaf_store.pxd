@@ -7,7 +7,8 @@ from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, ui
 #
 # A node has a leaf in the store if, and only if, it is a leaf of the tree; only the store
 # allocates and releases its leaves. `policy` has the settings that the leaves share, and the
-# categories seen so far. Its address never changes. Leaves are described in _contract.pxd.
+# categories seen so far. Its address never changes. A cut is a candidate threshold. Leaves are
+# described in _contract.pxd.
 #
 # The pool is the unlabeled rows, X_pool. It has several lists of all these rows,
 # [n_lists, n_rows]: list 0 is in ascending order within each leaf, each other list in the

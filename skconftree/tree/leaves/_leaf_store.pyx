@@ -1,6 +1,10 @@
 """Store of the statistics of a growing tree's leaves, including unlabeled rows.
 
-Terms are defined in _leaf_store.pxd and _contract.pxd.
+A growing tree is trained row by row. The memory of a leaf is the form in which it stores the
+statistics of its rows. The pool is the unlabeled rows (`X_pool`); the box of a leaf is its limits
+in feature space. Cuts are candidate thresholds, codes the integers of categories. A policy has
+the settings that the leaves share, and a state is the bytes in a pickle. See _leaf_store.pxd
+and _contract.pxd.
 """
 
 import numpy as np
@@ -307,10 +311,10 @@ cdef class LeafStore:
             memcpy(leaf.box, &boxes[node, 0], (2 * d + 1) * sizeof(float64_t))
 
     def retire_evidence(self):
-        """Keep the statistics for predictions, but not as evidence.
+        """Keep the statistics for predictions, but not as evidence for splits.
 
-        Bounds that count only rows since the creation of a leaf have used these rows
-        when the tree was fitted.
+        Split rules (bounds) that count only rows since the creation of a leaf have used
+        these rows when the tree was fitted.
         """
         cdef intp_t c, node
         cdef Leaf* leaf

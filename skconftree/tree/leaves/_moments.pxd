@@ -1,10 +1,10 @@
 # Moments: mean, sum of squared deviations and range of the values of each class and
 # feature, updated one row at a time (Welford's algorithm).
 #
-# A class has no block until its first row; one more block is for all classes together.
-# A block has four contiguous arrays over the features, so updates are vectorized.
-# Missing values are skipped: after the first one, a block also has the weight of the
-# rows that have a value of each feature (`known`).
+# A block is the statistics of one class; there is none before its first row. One more block is
+# for all classes together. A block has four contiguous arrays over the features, so updates are
+# vectorized. Missing values are skipped: after the first one, a block also has the weight of
+# the rows that have a value of each feature (`known`).
 #
 # The values of a class are assumed to be normally distributed, truncated to their range.
 # A cut (threshold) has two sides: 0 is the left one, 1 the right one. `takes_missing`:
@@ -66,7 +66,7 @@ cdef inline bint takes_two_values(
     cdef float64_t largest = mean - block[LOW * n_features + feature]
     largest *= n * (block[HIGH * n_features + feature] - mean)
     return block[SQUARES * n_features + feature] >= (1.0 - EQUAL) * largest
-# The share of the values of class c that are at most each of n thresholds.
+# The fraction (share) of the values of class c that are at most each of n thresholds.
 cdef void normal_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     const float32_t* thresholds, intp_t n, float64_t* shares,

@@ -1,7 +1,8 @@
 """Moments of each class, and truncation of normal distributions.
 
 `blocks` (of type `Blocks`) owns the memory. A block of `Moments` has the statistics of one
-class. The sides of a cut are 0 (left: values up to the threshold) and 1 (right).
+class. The sides of a cut (threshold) are 0 (left: values up to the threshold) and 1 (right). A
+share is a fraction of the rows. A state is the bytes in a pickle.
 """
 
 from libc.math cimport INFINITY, erf, exp, sqrt

@@ -1,4 +1,5 @@
-# LeafPredictor: predictions of growing leaves, and selection among their models.
+# LeafPredictor: predictions of growing leaves (those of an incrementally trained tree), and
+# selection among their models.
 #
 # A leaf has up to four models: its class frequencies, naive Bayes over all its rows
 # (including those inherited from its parent), naive Bayes over the rows since its

@@ -1,4 +1,10 @@
-"""Predictions of growing leaves. Models and hits are described in _predictor.pxd."""
+"""Predictions of the leaves of an incrementally trained tree.
+
+A leaf has several models: its class frequencies, and naive Bayes over all its rows or over those
+since its creation. The hits of a model are the decayed weight of the rows that it predicted
+correctly, and the model with the most hits is used. The power of the tree calibrates naive
+Bayes: its probabilities are raised to it. A state is the data in a pickle. See _predictor.pxd.
+"""
 
 from skconftree.utils._codec import corrupt_state
 
@@ -186,7 +192,7 @@ cdef class LeafPredictor:
         other.choose_power()
 
     cdef void inherit_hits(self, const Leaf* parent, Leaf* child) noexcept nogil:
-        # A child trusts its parent's best model until its own rows contradict it.
+        # A child starts with the hits of its parent's models, scaled to a small weight.
         cdef const float64_t* hits = parent.hits
         cdef float64_t bayes_hits = max(hits[<intp_t> ALL_ROWS], hits[<intp_t> OWN_ROWS])
         cdef float64_t largest = max(bayes_hits, hits[<intp_t> MAJORITY])

@@ -2,7 +2,9 @@ from skconftree.tree.leaves._contract cimport Leaf, LeafHeader, LeafMemory, Leaf
 from skconftree.tree.leaves._state cimport StateReader, StateWriter
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
-# ROWS: the leaf memory that stores the rows. Terms are defined in _contract.pxd.
+# ROWS: the leaf memory that stores the rows. A leaf memory is the form in which a leaf of an
+# incrementally trained tree stores the statistics of its rows; a policy has the settings that the
+# leaves share (_contract.pxd). Cuts are the candidate thresholds of a leaf.
 #
 # If leaves may predict by naive Bayes, they also have moments and counts of categories.
 # If cuts are fixed, the leaf's first rows determine bins, but evidence is computed from
@@ -27,7 +29,7 @@ cdef read_rows(StateReader reader, const LeafHeader* header, const Policy* polic
 #
 # A leaf with a subset uses only these features, in ascending order: its memory gets
 # reduced rows and no information on other features. The subset is determined by the
-# leaf's key, which is derived from the seed of the tree and the node.
+# leaf's key, a hash of the seed of the tree and the node.
 
 cdef inline const Policy* policy_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
     # The policy for the features that the leaf uses.

@@ -1,4 +1,10 @@
-"""Leaf memory that stores rows, and the feature subsets of leaves. Terms: _rows.pxd."""
+"""Leaf memory that stores rows, and the feature subsets of leaves.
+
+A leaf memory is the form in which a leaf of an incrementally trained tree stores the statistics
+of its rows. Inherited rows are those that it got from its parent; evidence is what the split rule
+uses. Cuts are candidate thresholds. A policy has the settings that the leaves share, and a
+state is the bytes in a pickle. See _rows.pxd and _contract.pxd.
+"""
 
 import numpy as np
 from libc.math cimport isfinite, isnan

@@ -6,7 +6,8 @@ from skconftree.utils._guard cimport Guard
 from skconftree.utils._lock cimport ModelLock
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint64_t, uint8_t
 
-# Snapshot: the arrays of a tree at one moment, and a cache of values computed from them.
+# Snapshot: the arrays of a tree at one moment, and a cache of values computed from them. A tree
+# is growing while it is trained row by row; it is finished if `fit` has grown it.
 #
 # Any number of threads may read one. A computed value is stored in a dictionary once it is
 # complete; two threads that compute it at the same time get equal values.
@@ -39,7 +40,8 @@ cdef class Snapshot:
 
 cdef struct TrialCosts:
     # Estimated costs by which growth with look-ahead (batch/_lookahead.pyx) chose a split.
-    float64_t cost              # of the trees grown below the split; NaN without look-ahead
+    float64_t cost              # of the trees grown below the split: the upper limits of their
+                                # errors, for example; NaN without look-ahead
     float64_t runner_up_cost    # of those below the cheapest other split that was tried, NaN
     intp_t runner_up_feature    # if there was none, and the feature of that split, or -2
 
@@ -63,8 +65,9 @@ cdef inline Competitor no_competitor() noexcept nogil:
 
 cdef struct Stop:
     # Why a node is a leaf.
-    float64_t log10_expected    # ByChance.log10_expected of the best split, which was
-                                # rejected, or of the split that was removed; NaN if none
+    float64_t log10_expected    # log10 of the number of splits expected to look as good by
+                                # chance (ByChance), for the best split, which was rejected, or
+                                # the split that was removed; NaN if none
     float64_t threshold         # of this split; NaN if its feature is nominal
     int32_t feature             # of this split; -2 if there is none
     int32_t reason              # a LeafReason (_settings.pxd)
@@ -85,7 +88,7 @@ cdef class NodeArrays:
     cdef readonly intp_t n_removed      # removed nodes
     cdef readonly intp_t max_depth
     cdef readonly object class_weight   # ndarray (n_classes,): from counts to values
-    cdef readonly bint keeps_evidence   # of splits; else their ByChance only
+    cdef readonly bint keeps_evidence   # for splits; else ByChance, a part of it, only
     cdef readonly bint keeps_costs      # look-ahead costs of splits
     cdef readonly bint keeps_competitors  # of splits
     cdef readonly bint keeps_stops      # of nodes: why leaves have not split
@@ -93,7 +96,7 @@ cdef class NodeArrays:
     cdef readonly double shrinkage      # of values toward those of the parents, see `shrunk`
     cdef readonly intp_t capacity
     cdef dict _arrays
-    cdef Guard guard                    # lock of `_stored`
+    cdef Guard guard                    # mutex of `_stored`
     cdef Snapshot _stored               # the latest snapshot
 
     # Fields of a growing tree.
@@ -161,7 +164,7 @@ cdef class NodeArrays:
 #
 # Node ids are append-only: a leaf that splits keeps its id, and its children get the next
 # ids in their order. Siblings are therefore adjacent, and splits are ordered by their
-# first child. Evidence is stored in this order, so a leaf needs no memory for it.
+# first child. The evidence for splits is stored in this order, so a leaf needs no memory for it.
 #
 # A subclass defines the splits: it has further arrays, adds their shapes, and implements
 # the methods that copy and validate them.

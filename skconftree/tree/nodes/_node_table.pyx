@@ -1,4 +1,12 @@
-"""Nodes of a tree: arrays of structure, counts and evidence. Terms: _node_table.pxd."""
+"""Nodes of a tree: arrays of its structure, its class counts and the evidence for its splits.
+
+A tree is growing while it is trained row by row, under the lock of its owner; it is finished if
+`fit` has grown it. A snapshot has the arrays of a tree at one moment, and values computed from
+them. Evidence is what a split rule stored about a split; ByChance is a part of it. Costs are
+estimates by which growth with look-ahead chose a split, competitors the best splits on other
+features, stops the reasons why nodes are leaves. A removed node keeps its id, but has no
+parent. A state is the data in a pickle. See _node_table.pxd.
+"""
 
 import numpy as np
 from copy import copy
@@ -399,7 +407,7 @@ cdef class NodeArrays:
             self.lock.leave()
 
     cdef Snapshot _snapshot(self):
-        # All arrays at one moment, which are not modified later.
+        # The latest snapshot, or a new one if the tree has changed since.
         cdef Snapshot snapshot
         self._read()
         try:
@@ -412,7 +420,7 @@ cdef class NodeArrays:
             self._leave()
 
     cdef Snapshot _last_snapshot(self):
-        # Several threads may read at once.
+        # Under the mutex `guard`, because several readers may replace `_stored` at once.
         cdef Snapshot snapshot
         take_guard(&self.guard)
         snapshot = self._stored
@@ -420,7 +428,7 @@ cdef class NodeArrays:
         return snapshot
 
     cdef void _store_snapshot(self, Snapshot snapshot) noexcept:
-        cdef Snapshot _old      # deallocated after the lock is released
+        cdef Snapshot _old      # the replaced one: deallocated after the guard is released
         take_guard(&self.guard)
         _old = self._stored
         self._stored = snapshot
@@ -442,7 +450,7 @@ cdef class NodeArrays:
         return new
 
     cdef object counts_of_leaves(self):
-        # Current counts, which are valid only at leaves.
+        # A view of the counts, not a copy; in a growing tree they are valid at leaves only.
         return self._arrays["counts"][: self.node_count]
 
     def leaf_mask(self):
@@ -676,7 +684,7 @@ cdef object _copy_to(NodeArrays tree, Snapshot new, Snapshot old):
 
 
 cdef object _values_of_leaves(NodeArrays tree, object nodes):
-    # `proba` of a number of leaves that is smaller than a snapshot; or None.
+    # `proba` of nodes, without a new snapshot. None if a snapshot is needed or up to date.
     cdef Snapshot snapshot
     if tree.lock is None or len(nodes) >= tree.node_count:
         return None
@@ -783,7 +791,7 @@ cdef class NodeTable(NodeArrays):
         their evidence. True at a leaf has no effect; new leaves get the `reason`.
         """
         self._check_root()
-        if self.lock is not None:   # inner nodes of a growing tree have no counts
+        if self.lock is not None:   # internal nodes of a growing tree have no counts
             return copy(self)._pruned(keep_as_leaf, reason)
         cdef intp_t n = self.node_count
         leaf = np.array(keep_as_leaf, dtype=np.bool_)

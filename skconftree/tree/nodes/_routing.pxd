@@ -5,10 +5,11 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, int32_t, 
 # A leaf points to itself and has an infinite threshold: further steps do not move a row
 # in a leaf, so the rows of a group take each step together without checks.
 #
-# `branching` has the direction of missing values, and the branches of nominal splits. A tree of
-# numeric splits does not need it to route rows without missing values. For a nominal split,
-# `child_of_code` has the child of each category (0 is the first child). It is -1 if no training
-# row of the node had the category: a row with this category stays at the node.
+# `branching` has the direction of missing values, and the branches of nominal splits, whose
+# categories are stored as integer codes. A tree of numeric splits does not need it to route
+# rows without missing values. For a nominal split, `child_of_code` has the child of each
+# category (0 is the first child). It is -1 if no training row of the node had the category: a
+# row with this category stays at the node.
 
 cdef struct Node:
     float64_t threshold     # x <= threshold goes left; infinity at a leaf

@@ -1,4 +1,8 @@
-"""Routing of many rows through a tree. Packed nodes are described in _routing.pxd."""
+"""Routing of many rows through a tree: the path of each row to its leaf.
+
+A packed node has 8 bytes, with the threshold as an integer in the order of the floats, so that
+many rows (packed likewise) are routed together without branches. See _routing.pxd.
+"""
 
 from skconftree.utils._inline cimport prefetch
 from skconftree.utils._sorting cimport ordered_bits

@@ -1,4 +1,4 @@
-"""Node of each row of a table, for fitted and growing trees."""
+"""Node of each row of a table, for trees that are fitted, or trained row by row."""
 
 import numpy as np
 from libc.string cimport memcpy
@@ -337,7 +337,7 @@ cdef class NodeRanges:
         return True
 
     def draw(self, intp_t node, uint64_t key, intp_t k):
-        """Sample rows of a node without replacement."""
+        """Sample `k` rows of a node without replacement; `key` is the seed."""
         self._checked(node)
         cdef intp_t n_included = self.size[node] - self.n_excluded[node]
         if k > n_included:
@@ -387,7 +387,7 @@ cdef class NodeRanges:
 
 
 def growth_of(Tree tree not None):
-    """Number of nodes, and of edits of splits: rows can only move if these change."""
+    """Number of nodes, and of changes of splits: rows can only move if these change."""
     return tree.node_count, tree.n_edits
 
 

@@ -1,14 +1,15 @@
-# Hierarchical shrinkage of one node of a growing tree, computed along its path from the root.
+# Hierarchical shrinkage (class probabilities are shrunk toward those of the ancestors) of one
+# node of a growing tree, one that is trained row by row, along its path from the root.
 # It equals the result of `shrunk` (_derived.py) exactly, so sums are rounded as NumPy rounds
 # them.
 #
-# A tree with shrinkage updates the counts of its inner nodes with every row, because
+# Such a tree updates the counts of its internal nodes with every row, because
 # every prediction uses them.
 
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
 cdef enum:
-    LEVELS = 128    # levels of a path whose nodes are stored at a time
+    LEVELS = 128    # number of nodes of a path that are stored at a time
 
 
 cdef struct Proportions:
@@ -88,7 +89,7 @@ cdef inline void fill_shrunk(
     n = sum_of(counts, K)
     for level in range(1, depth + 1):
         if (level - 1) % LEVELS == 0:
-            # store the path from the node up to the next levels
+            # store the nodes of the path at the next LEVELS depths
             at = node
             top = min(level + LEVELS - 1, depth)
             while depths[at] > top:

@@ -4,7 +4,8 @@ from skconftree.tree.nodes._routing cimport Branching, Node
 from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 
-# Tree: nodes with splits on single features.
+# Tree: nodes with splits on single features. A nominal split maps the integer codes of
+# categories to children.
 #
 # `nodes` and `branching` have one element per node, see `_routing.pxd`.
 
@@ -35,8 +36,9 @@ cdef class Tree(NodeTable):
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil
 
 
-# LeafCost: cost of a node as a leaf, for growth with look-ahead (batch/_lookahead.pyx). The
-# cost of a tree is the sum over its leaves.
+# LeafCost: cost of a node as a leaf, such as an upper limit of its errors. Growth with look-ahead
+# (batch/_lookahead.pyx) chooses a split by the cost of the tree grown below it, the sum over
+# its leaves.
 #
 # A cost is not negative, and a function of class counts: proportions with class weights,
 # scaled to the number of rows, as bounds (split rules) use them.

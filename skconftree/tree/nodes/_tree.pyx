@@ -36,12 +36,12 @@ cdef enum:
 cdef class Tree(NodeTable):
     """Decision tree as read-only arrays, with one element per node.
 
-    Internal nodes and leaves share one numbering. Ids are append-only: children have
-    larger ids than their parent and are adjacent. A removed node keeps its row
+    Internal nodes and leaves share one numbering. New nodes get the next ids: children
+    have larger ids than their parent and are adjacent. A removed node keeps its row
     in all arrays: its parent is -2, and it has neither children nor counts.
 
-    The arrays of a growing tree are copies of its state at one moment; later accesses
-    return new arrays, and reading waits while another thread trains the tree.
+    The arrays of a tree that is trained row by row are copies of its state at one moment;
+    later accesses return new arrays, and reading waits while another thread trains the tree.
     ``copy.copy`` copies the tree with all its arrays at one moment.
 
     Attributes
@@ -104,10 +104,11 @@ cdef class Tree(NodeTable):
         Details of `leaf_reason` after `fit`: ``reason``, and ``feature`` (-2 = none),
         ``threshold`` (NaN if the feature is nominal) and ``log10_expected_by_chance`` of
         the best split that was rejected by the bound or by `min_impurity_decrease`, or
-        of the split that was pruned or merged. Interval bounds reject all splits
-        together, without a best one.
+        of the split that was pruned or merged. Interval bounds (split rules that compare
+        upper limits of the impurity) reject all splits together, without a best one.
     trial_costs : ndarray of shape (node_count,), structured, or None
-        Pessimistic error estimates by which `fit` chose a split with look-ahead: that of
+        Pessimistic error estimates by which `fit` chose a split with look-ahead, which
+        grows and prunes a tree below each of the best candidates: that of
         the tree below the split (``cost``) and of the tree below the cheapest other split
         that was tried (``runner_up_cost``, ``runner_up_feature``). NaN and -2 if there
         was no other; None for a tree without look-ahead.

@@ -1,6 +1,11 @@
 """Candidate splits of a node: thresholds, and sets of categories.
 
-Terms are defined in _candidates.pxd.
+A source reads the rows of a node. A walk over a feature reads its values in ascending order, or
+its categories, and emits the candidate splits: it writes the class counts of the left outcome
+(child) into the arrays of a Scan, which are passed to a reader in blocks. A cut is how a split
+divides the values of its feature; its position is an integer. Categories are stored as integer
+codes. The pool of a node is its weight with unlabeled rows, or its volume. See
+_candidates.pxd.
 """
 
 from libc.math cimport INFINITY, ldexp, log, sqrt

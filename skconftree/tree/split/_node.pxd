@@ -3,9 +3,11 @@
 # reweighted but scaled back to the total of the node, or to the weight of its distinct rows
 # if repeats, that is, repeated rows, do not count as evidence (`stats`: the scale of the
 # bound). The bound is the rule that accepts or rejects a split (bounds/_contract.pxd). The
-# scales differ only with class_weight or if repeats do not count.
+# scales differ only with class_weight or if repeats do not count. W is the weight of a node with
+# its unlabeled rows, or the volume of its box, its limits in feature space.
 #
-# The source of its rows, CategorySets and the selection share one object.
+# One object is shared by the source, which reads the rows of the node, by CategorySets, which
+# has the candidate splits of nominal features, and by the selection of the best candidate.
 
 from skconftree.bounds._contract cimport NodeStats
 from skconftree.tree._settings cimport GrowthSettings
@@ -78,7 +80,7 @@ cdef class ExaminedNode:
     cdef float64_t n            # their sum
     cdef float64_t n_repeated   # rows, counting repeats if weights are integers
     cdef NodeStats reweighted
-    cdef NodeStats stats
+    cdef NodeStats stats        # counts and numbers of candidates, for the bound
     cdef float64_t share        # share of the weight that counts as evidence: 1 unless
                                 # excludes_repeats
     cdef float64_t* scales      # [2, n_classes] counts on the other two scales

@@ -1,4 +1,9 @@
-"""The node whose candidate splits are compared. Terms are defined in _node.pxd."""
+"""The node whose candidate splits are compared.
+
+Its class counts have three scales: unscaled, reweighted by class for the criterion, and scaled
+back to its weight, without repeated rows if these do not count as evidence, for the bound (the
+rule that accepts or rejects a split). See _node.pxd.
+"""
 
 from skconftree.criteria._score cimport sum_of
 from skconftree.utils._draws cimport mix
@@ -96,7 +101,7 @@ cdef class ExaminedNode:
         self.stats.pool = record.pool
         self.stats.time = self.time
         self.stats.n_features = self.n_features
-        self.stats.n_candidate_features = 0     # the splitter sets these three
+        self.stats.n_candidate_features = 0     # the splitter sets this and the next two
         self.stats.n_feature_candidates = 0.0
         self.stats.log_feature_candidates = 0.0
         self.stats.attempt = 1
@@ -171,7 +176,7 @@ cdef class ExaminedNode:
 
     cdef float64_t sum_reweighted(self, const float64_t* counts, float64_t n) noexcept nogil:
         # Sum of reweighted counts, whose unweighted sum is n. Without class weights, `counts`
-        # may be unset: walks that update sums of Score.phi do not have them.
+        # may be unset: if only sums of Score.phi over the classes are updated, they are missing.
         cdef float64_t total = 0.0
         cdef intp_t c
         if self.class_weight == NULL:

@@ -10,14 +10,17 @@ from skconftree.utils._typedefs cimport (
 )
 
 # Scan: walks over one feature of one node in ascending order and emits its candidate splits
-# into arrays, BLOCK at a time. Outcome, pool, phi and additive are defined in _candidates.pxd.
+# into arrays, BLOCK at a time. An outcome of a split is a child. If the score of the criterion is
+# additive, it depends on an outcome only through its weight and the sum over the classes of
+# phi(count), which can be emitted instead of class counts. The pool of a node is its weight
+# with unlabeled rows, or its volume.
 #
 # There are two walks, both exact: over SORTED ROWS, and over a HISTOGRAM of class counts per
 # level. The levels are the distinct values in ascending order. An entry of the sorted rows is
 # (row << 1) | (the value of the row differs from that of the entry before). After each block
 # the walk calls process_block(), which completes the candidates and passes them to a
-# CandidateReader, with one virtual call per block. Sources, scores and selections can therefore
-# be combined freely, and the inner loops are small.
+# CandidateReader, with one virtual call per block. Sources of rows, scores and selections of the
+# best candidate can therefore be combined freely, and the inner loops are small.
 #
 # Rows may have integer weights, `count`, or other weights, `weight`; both are NULL if all
 # weights are 1. A walk over counts emits, to the last bit, the same as a walk over repeated
@@ -114,7 +117,7 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil
-    # `gap` has the class counts of rows without entries: the zeros of a sparse column.
+    # `gap` has the class counts of n_gap rows without entries: the zeros of a sparse column.
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
         const float64_t* gap, const label_t* y, const int32_t* count, const float64_t* weight,
@@ -131,12 +134,12 @@ cdef class Scan:
     ) noexcept nogil
 
 
-# Source: the rows of a node, one feature at a time. The columns of a table and the memory of
-# a growing leaf are sources; the code for splits is the same for both (_candidates.pxd).
-# Each storage format of rows is a subclass.
+# Source: the rows of a node, one feature at a time. The columns of a table and the statistics
+# of a leaf of an incrementally trained tree are sources; the code for splits is the same for
+# both (_candidates.pxd). Each storage format of rows is a subclass.
 #
-# The position of a cut determines which values go left. Its meaning depends on the source;
-# larger positions have larger values on the left.
+# The position of a cut (a candidate threshold) determines which values go left. Its meaning
+# depends on the source; larger positions have larger values on the left.
 #
 # walk() is called after count_values() of the same feature, unless the source is complete.
 # All other methods can be called in any order.
@@ -186,7 +189,7 @@ cdef class Source:
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil
     # Add the rows that have a value of a numeric feature to `sums`, [3, n_classes]: their
     # weights, their values minus the smallest one, and the squares. Equal values are added
-    # together, in ascending order. Required for node tests only.
+    # together, in ascending order. Only bounds that test features (NodeTest) need them.
     cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil
     # The same sums, up to rounding, of some features whose cuts count_cuts() counts:
     # [2, n_classes, all features] values and squares, then the smallest values. False if

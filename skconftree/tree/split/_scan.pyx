@@ -1,6 +1,11 @@
 """Scans that emit the candidate splits of a feature in blocks; sources of rows.
 
-Terms are defined in _scan.pxd.
+A source gives the rows of a node, one feature at a time. A walk over a feature reads its values
+in ascending order and emits the candidate splits: it writes their class counts on the left, or
+sums over the classes of phi(count), a function of the criterion, into arrays, which are passed
+to a reader in blocks. An entry of the sorted rows is (row << 1) | new, where new = 1 if the value
+differs from that of the previous entry. A level is a distinct value, a cut a candidate
+threshold. The pool is the unlabeled rows. See _scan.pxd.
 """
 
 from libc.math cimport NAN

@@ -10,14 +10,16 @@ from skconftree.tree.split._split cimport Cut, CompetingSplit, Split
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 
-# Selection: stores the best candidate splits of a node, one class for each kind of bound
-# (bounds/_contract.pxd defines race, interval and evidence bounds, tests and node tests):
+# Selection: stores the best candidate splits of a node, one class for each kind of bound, the
+# rule that accepts or rejects a split (bounds/_contract.pxd):
 #
-#   BestSplits      no bound, race bounds and tests: the best candidate, and the best ones of
-#                   other features, by the criterion
+#   BestSplits      no bound, race bounds (the best candidate must beat the best one of other
+#                   features) and significance tests of a split: the best candidate, and the
+#                   best ones of other features, by the criterion
 #   SummedEvidence  evidence bounds, which average a Bayes factor over all candidates: in
 #                   addition, the evidence of all candidates
-#   TestedFeatures  node tests: the best candidate of the feature with the smallest p-value
+#   TestedFeatures  node tests, which test whole features: the best candidate of the feature
+#                   with the smallest p-value
 #   SmallestCost    interval bounds, which compare upper limits of the impurity: the candidate
 #                   with the smallest cost, which is this limit for its children
 #
@@ -28,7 +30,8 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 # Two terms of criteria/_score.pxd. Additive scores depend on the class counts n_c of an outcome
 # only through its weight and the sum of phi(n_c); the walk over a feature can then update this
 # sum instead of the counts. The pool of a node or child is its weight with unlabeled rows, or
-# its volume. Cuts are described in _split.pxd, the scales of criterion and bound in _node.pxd.
+# its volume. Cuts are described in _split.pxd. The class counts for criterion and bound may
+# differ in their scales (_node.pxd).
 
 cdef inline float64_t tolerance_of(float64_t weight) noexcept nogil:
     return 1e-10 * weight
@@ -142,7 +145,7 @@ cdef class SummedEvidence(BestSplits):
     cdef EvidenceBound evidence     # the bound
     cdef bint sums                  # in the first scan, which sums the evidence
     cdef float64_t peak             # smallest score of the node so far
-    cdef float64_t max_gap          # scores further above it are negligible
+    cdef float64_t max_gap          # scores that exceed it by more are negligible
     cdef float64_t total            # log of the sum over features
 
 

@@ -1,4 +1,13 @@
-"""Selection of the best candidate splits of a node. Terms: _selection.pxd."""
+"""Selection of the best candidate splits of a node, for each kind of bound.
+
+A bound is the rule that accepts or rejects a split: race bounds compare it with the best split
+of another feature, interval bounds upper limits of the impurity (costs), evidence bounds the
+evidence of all candidates, node tests whole features. A rank orders features by the bound. A
+walk over a feature passes its candidates to a selection in blocks; a cut is how a candidate
+divides the values. Sums of phi, the criterion's function of a class count, can replace class
+counts if the score is additive. A floor is a lower limit of the cost of a candidate, and the
+incumbent is the best candidate so far. See _selection.pxd.
+"""
 
 import numpy as np
 from libc.math cimport INFINITY, NAN, exp, fmin, log, log1p
@@ -300,7 +309,7 @@ cdef class BestSplits(Selection):
         if not self.ranks and not (
             best.score < max(self.first.score, last.score) - self.tolerance
         ):
-            return      # most features end here
+            return      # the usual case
         new.feature = feature
         new.cut = best.cut
         new.score = best.score

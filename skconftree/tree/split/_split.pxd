@@ -4,8 +4,9 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, intp_t
 
 # Cut: how a candidate split divides the values of its feature.
 #
-# A candidate split is a feature and a cut. The source of the rows (_scan.pxd) or, for sets
-# of categories, CategorySets defines the meaning of the position.
+# A candidate split is a feature and a cut. The meaning of the position is defined by the source,
+# which reads the rows (_scan.pxd), or for sets of categories by CategorySets (_candidates.pxd).
+# An outcome is a child; a code is the integer of a category.
 
 cdef struct Cut:
     intp_t position         # -1 = no split

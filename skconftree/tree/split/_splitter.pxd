@@ -10,9 +10,9 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint64_t
 
 # Precheck: whether the bound would reject every candidate split of a node, before they are
-# compared. Most split attempts at growing leaves end here: approximate scores with known
-# error limits show that the best candidate cannot be far enough ahead of the others. They
-# decide nothing else; a leaf that may split is examined with exact scores.
+# compared. Most split attempts at the leaves of a tree trained row by row end here: approximate
+# scores with known error limits show that the best candidate cannot be far enough ahead of the
+# others. They decide nothing else; a leaf that may split is examined with exact scores.
 
 cdef class Precheck:
     cdef readonly bint is_available  # it can reject some nodes
@@ -62,9 +62,9 @@ cdef class Splitter:
     cdef int reserve_categories(self, intp_t capacity) except -1
     # The split of a node. Removes features that are constant from record.features.
     cdef Split find(self, NodeRecord* record, const float64_t* counts) noexcept nogil
-    # After find(), other splits of the same node that the bound accepts too, at most one per
-    # feature: the `n_max` with the largest gains, in descending order. Their children are
-    # not counted. Requires stores_all_features.
+    # After find(): other splits of the same node that the bound (split rule) accepts too, at
+    # most one per feature: the `n_max` with the largest gains, in descending order. Their
+    # children are not counted. Requires stores_all_features.
     cdef intp_t find_competitors(
         self, const Split* chosen, intp_t n_max, Split* others
     ) noexcept nogil

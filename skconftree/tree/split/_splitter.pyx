@@ -1,6 +1,10 @@
 """Selection of the best split of a node, and its acceptance by the bound.
 
-Terms are defined in _splitter.pxd, _selection.pxd and bounds/_contract.pxd.
+A source reads the rows of a node; the candidate splits are scored by the criterion, and a
+selection stores the best ones. A bound is the rule that accepts or rejects the best split: a race
+bound by its lead over the best split of another feature, a test by a p-value. Evidence is the
+numbers that it stores. The precheck rules out nodes whose splits the bound would all reject. A
+cut is how a split divides the values of its feature. See _splitter.pxd.
 """
 
 from libc.float cimport DBL_EPSILON
