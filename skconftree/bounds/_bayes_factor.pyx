@@ -1,4 +1,4 @@
-"""Bound by posterior odds (Bayes factors)."""
+"""Bound (split rule) by posterior odds (Bayes factors); the kernel is its compiled object."""
 
 from libc.math cimport INFINITY, exp, log, log1p
 
@@ -113,7 +113,7 @@ class BayesFactorBound(BaseBound):
     statistic_name = "probability of no split"
     smaller_is_stronger = True
     levels = (0.01, 0.1, 0.5, 0.8, 0.95)    # of delta, for param_grid
-    counts_stored_rows = True   # stored inherited rows of a leaf count as evidence
+    counts_stored_rows = True   # stored rows that a leaf got from its parent are evidence
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "a": [Interval(Real, 1e-100, 1e6, closed="both"), None],

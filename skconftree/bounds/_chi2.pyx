@@ -1,4 +1,4 @@
-"""Bound by the chi-squared test, with Yates' correction and Fisher's exact test."""
+"""Bound (split rule) by the chi-squared test, with Yates' correction and Fisher's exact test."""
 
 from numbers import Real
 
@@ -136,7 +136,7 @@ class Chi2Bound(BaseBound):
     criteria = ("entropy", "gini", "kearns_mansour")
     statistic_name = "p-value"
     decides_per_split = True  # other candidate splits matter by their number only
-    counts_stored_rows = True  # stored inherited rows of a leaf count as evidence
+    counts_stored_rows = True  # stored rows that a leaf got from its parent are evidence
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="right")],

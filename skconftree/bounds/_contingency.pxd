@@ -1,5 +1,5 @@
-# Tests of independence in a contingency table, shared by the bounds `gtest` and `chi2`,
-# and the number of splits expected by chance, the evidence that all bounds report.
+# Tests of independence in a contingency table, shared by the bounds (split rules) `gtest` and
+# `chi2`, and the number of splits expected by chance, the evidence that all bounds report.
 
 from skconftree.bounds._contract cimport ByChance, NodeStats
 from skconftree.utils._memory cimport Arena

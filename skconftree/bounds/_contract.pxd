@@ -4,7 +4,8 @@ from skconftree.criteria._impurity cimport Impurity
 from skconftree.criteria._score cimport Kernel, NodeStats, Score, SplitBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-# The contract between the packages `bounds` and `tree`.
+# The contract between the packages `bounds` and `tree`. A bound is a split rule: it accepts or
+# rejects the best candidate split of a node. Its kernel is the compiled object with its methods.
 #
 # At a node, a tree evaluates a Score on blocks of candidate splits (the scan), which selects
 # the best one. A Bound decides whether the evidence for it suffices. Both see class counts
@@ -25,7 +26,8 @@ cdef struct ByChance:
     # The evidence for a split as one number that all split rules share: how many candidate
     # splits of the node are expected to look as good if no feature is related to the
     # class. expect_by_chance() in _contingency.pxd computes it.
-    float64_t n_candidates      # admissible candidate splits of the node; may be infinite
+    float64_t n_candidates      # candidate splits of the node that its limits (for example
+                                # min_samples_leaf) permit; may be infinite
     float64_t multiplicity      # features that have any, times those of the chosen feature;
                                 # in a growing leaf times j (j + 1) / 2 at its j-th attempt
     float64_t log10_expected    # log10 of the multiplicity times the p-value
@@ -145,7 +147,8 @@ cdef class NodeTest(Bound):
     ) noexcept nogil
 
 
-# Race bounds: the best split must beat its best competitor by more than a radius.
+# Race bounds: the best split must beat its best competitor, the best split of another feature, by
+# more than a confidence radius.
 
 cdef class RaceBound(Bound):
     cdef public intp_t n_classes

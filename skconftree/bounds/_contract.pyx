@@ -1,4 +1,12 @@
-"""Base classes of compiled split rules (bounds). `_contract.pxd` defines their methods."""
+"""Base classes of compiled split rules (bounds). `_contract.pxd` defines their methods.
+
+A bound accepts or rejects the best candidate split of a node; its kernel is the compiled object.
+The scores of splits are to be minimized, and the scan is the search that computes them. The
+competitor (runner-up) is the best split of another feature. A rank orders features by the
+bound. A cost is an upper limit of the impurity of a child, a floor a lower limit of the cost.
+The outcomes of a split are its children. W (pool) is the weight of a node with unlabeled rows,
+or its volume.
+"""
 
 import numpy as np
 from collections import namedtuple
@@ -310,16 +318,15 @@ cdef class NodeTest(Bound):
 
 
 cdef class RaceBound(Bound):
-    """Splits iff the best split beats its best competitor by more than a radius.
+    """Splits iff the best split beats its best competitor by more than `factor` radii.
 
     The competitors are the best split of every other feature and "no split", whose
     score is the impurity of the node. With `against_no_split`, "no split" is the only
-    competitor. If the radius is at most `tie_threshold` and there is no winner, the
-    competitors are equally good. The best split is then selected if it beats "no
-    split".
+    competitor. If `tie_threshold` is above 0 and the radius is at most that, it suffices
+    that the best split beats "no split" by more than rounding errors.
 
-    The impurity is on the scale on which two balanced classes have 1/2. The confidence
-    statement fails with probability `delta`.
+    The impurity is on the scale on which two balanced classes have 1/2. The nominal
+    confidence of the radius is 1 - `delta`.
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -368,7 +375,7 @@ cdef class RaceBound(Bound):
         evidence.radius = self.radius(stats, child_counts, r, evidence)
         evidence.statistic = self.statistic(stats, child_counts, r, evidence)
         gap = evidence.runner_up_score - evidence.score
-        # Totals that are equal up to rounding are a tie.
+        # A gain over "no split" within the rounding error is not a gain.
         if not no_split - evidence.score > ROUNDING:
             return False
         if gap > self.factor * evidence.radius:

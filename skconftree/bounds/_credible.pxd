@@ -56,10 +56,10 @@ cdef void moments(
 cdef float64_t trigamma_excess(float64_t x) noexcept nogil
 
 
-# Floors (certified lower bounds) of the credible limits, which a scan computes for every
-# candidate split. A Score is a function of class counts that the scan minimizes; a SplitBlock
-# has the counts of some candidate splits of a feature. Each child is weighted by its pool: the
-# weight of its rows, labeled or not, or its volume.
+# Floors (certified lower limits) of the children's credible limits, which a scan computes for
+# every candidate split. A Score is a function of class counts that the scan minimizes; a
+# SplitBlock has the counts of some candidate splits of a feature. Each child is weighted by its
+# pool: the weight of its rows, labeled or not, or its volume.
 
 @cython.final
 cdef class CredibleFloor(Score):

@@ -3,7 +3,10 @@
 """Credible limits of a node's heterogeneity, and the bound of BOCT.
 
 BOCT are the Bayesian online classification trees of Collet and Pietquin. Heterogeneity is
-their term for an impurity as a function of the class probabilities.
+their term for an impurity as a function of the class probabilities. A bound is a split rule; its
+kernel is the compiled object. A score is minimized by the split search (scan), and a floor is a
+lower limit of the upper credible limit of a child (its cost), which is cheap to compute. The
+pool of a node is its weight with unlabeled rows. The memo is a cache of limits.
 """
 
 from functools import lru_cache
@@ -998,7 +1001,7 @@ class CredibleBound(BaseBound):
         If there are many classes, small pure children look pure with ``"perks"`` only.
     pool_weight : {"pool", "labeled", "volume"}, default="pool"
         The weight W of a node in a tree: its labeled and unlabeled rows, its labeled
-        rows only, or the volume of its box. Without unlabeled rows the first two are
+        rows only, or its volume in feature space. Without unlabeled rows the first two are
         the same.
 
     Attributes

@@ -1,4 +1,4 @@
-"""Bound of conditional inference trees: permutation tests of the features."""
+"""Bound (split rule) of conditional inference trees: permutation tests of the features."""
 
 from numbers import Real
 

@@ -1,4 +1,4 @@
-"""Bound of the confidence tree (C-Tree, De Rosa and Cesa-Bianchi), in four forms."""
+"""Bound (split rule) of the confidence tree (C-Tree, De Rosa and Cesa-Bianchi), in four forms."""
 
 from libc.math cimport fmax, log, log2, sqrt
 

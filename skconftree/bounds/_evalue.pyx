@@ -1,4 +1,4 @@
-"""Bound by e-values: evidence that stays valid under repeated split attempts."""
+"""Bound (split rule) by e-values: evidence that stays valid under repeated split attempts."""
 
 from libc.math cimport INFINITY, exp, log
 

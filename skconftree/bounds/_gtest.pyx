@@ -1,4 +1,4 @@
-"""Bound by the likelihood-ratio test, adjusted for multiple comparisons."""
+"""Bound (split rule) by the likelihood-ratio test, adjusted for multiple comparisons."""
 
 from numbers import Real
 
@@ -22,7 +22,7 @@ cdef float64_t G_OF_GAIN = 4.0 * log(2.0)
 cdef class GTestKernel(Bound):
     """Compiled rule: splits iff fewer than delta splits as good are expected by chance.
 
-    Features compete by the rank() of their best splits; the smallest rank wins.
+    The feature with the smallest rank() of its best split is selected.
     """
 
     cdef float64_t delta

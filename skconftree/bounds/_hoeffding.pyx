@@ -1,8 +1,8 @@
 """Hoeffding bound: the split rule of Hoeffding trees (VFDT) and its variants.
 
-`CorrH-Tree` and the baseline of BOCT (Bayesian online classification trees) are two of
-them; see the references of `HoeffdingBound`. The pool of a node is its weight W: that of its
-labeled and unlabeled rows, or its volume.
+`CorrH-Tree` and the baseline of BOCT (Bayesian online classification trees) are two of them; see
+the references of `HoeffdingBound`. A cost is an upper limit of the impurity of a child. The pool
+of a node is its weight W: that of its labeled and unlabeled rows, or its volume.
 """
 
 from numbers import Real

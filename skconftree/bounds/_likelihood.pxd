@@ -1,8 +1,8 @@
 from skconftree.bounds._contract cimport NodeStats, Score, SplitBlock
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-# The Dirichlet-multinomial likelihood of a split, shared by the two bounds that
-# average it over all candidate splits.
+# The Dirichlet-multinomial likelihood of a split, shared by the two bounds (split rules) that
+# average it over all candidate splits. The outcomes of a split are its children.
 
 cdef class DirichletScore(Score):
     # Minus the log likelihood of the labels if each outcome of the split has

@@ -1,4 +1,4 @@
-"""Bound by McDiarmid's inequality for information gain and Gini gain (McDiarmid tree)."""
+"""Bound (split rule) by McDiarmid's inequality for information gain and Gini gain."""
 
 from libc.math cimport M_E, fmax, log, log2, sqrt
 

@@ -3,7 +3,8 @@ from skconftree.bounds._contract cimport NodeStats, Score, SplitBlock
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t
 
-# Possibilistic cumulative entropy of class counts, used by the bound and by its floor.
+# Possibilistic cumulative entropy of class counts, used by the bound (split rule of possibilistic
+# trees) and by its floor.
 
 cdef inline void sort_order(intp_t* order, const float64_t* counts, intp_t size) noexcept nogil:
     # Insertion sort by ascending count. It is linear if the order is almost correct, as
@@ -32,8 +33,8 @@ cdef float64_t cumulative_entropy(
 cdef float64_t corrected_quantile(float64_t delta, float64_t comparisons) noexcept nogil
 
 
-# Floors (certified lower bounds) of the possibilistic entropy of children, which a scan
-# computes for every candidate split.
+# Floors (certified lower limits) of the possibilistic entropy of children, which a scan, the
+# split search of a node, computes for every candidate split.
 
 cdef struct Sides:
     # Floors of the two children of a split.

@@ -20,14 +20,15 @@ from skconftree.utils._inline cimport ROUNDING
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
-# Imported names. A Score is a function of class counts that the split search (scan) minimizes,
-# for a SplitBlock: candidate splits of one feature. In a nested block, each left child contains
-# the rows of the one before. NodeStats are the counts of the node: integral if they are
-# integers, cuts_only if all candidates are thresholds, and pool is the weight of labeled and
-# unlabeled rows. An IntervalBound splits if the sum of the children's costs, here their
-# entropies, is below the node's `limit`. SplitEvidence contains the numbers stored with a
-# split. Outcomes are children. An Arena owns scratch memory.
-# ROUNDING is a relative tolerance, TABLE_LIMIT the largest size of a lookup table.
+# A bound is a split rule, its kernel the compiled object. A floor is a certified lower limit of
+# the entropy of a child. Imported names: a Score is a function of class counts that the split
+# search (scan) minimizes, for a SplitBlock: candidate splits of one feature. In a nested block,
+# each left child contains the rows of the one before. NodeStats are the counts of the node:
+# integral if they are integers, cuts_only if all candidates are thresholds, and pool is the
+# weight of labeled and unlabeled rows. An IntervalBound splits if the sum of the children's
+# costs, here their entropies, is below the node's `limit`. SplitEvidence contains the numbers
+# stored with a split. Outcomes are children. An Arena owns scratch memory. ROUNDING is a
+# relative tolerance, TABLE_LIMIT the largest size of a lookup table.
 
 cdef float64_t LN2 = 0.6931471805599453
 

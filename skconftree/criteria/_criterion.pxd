@@ -1,4 +1,5 @@
-# Criteria: scores (_score.pxd) that depend on a node's class counts alone.
+# Criteria: scores (functions that the split search minimizes, _score.pxd) that depend on a node's
+# class counts alone. The outcomes of a split are its children.
 #
 # block() and outcomes() return the total sum_z n_z * phi_z over the outcomes z, to be
 # minimized, with the impurity phi scaled so that two balanced classes have 1/2. node() is

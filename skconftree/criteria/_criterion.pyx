@@ -1,7 +1,7 @@
 """Impurity criteria, evaluated on blocks of candidate splits.
 
-phi is the impurity of an outcome, and a score is the sum of n * phi over the outcomes; see
-`_criterion.pxd`.
+phi is the impurity of an outcome (child), and a score is the sum of n * phi over the outcomes. A
+scan is the split search of a node. See `_criterion.pxd`.
 """
 
 import numpy as np
@@ -435,7 +435,7 @@ cdef class PythonCriterion(Criterion):
     def __init__(self, criterion, intp_t n_classes):
         super().__init__(n_classes)
         self.criterion = criterion
-        self.concave = False    # walks emit all candidates
+        self.concave = False    # the split search must not leave out candidates
 
     def __reduce__(self):
         return type(self), (self.criterion, self.n_classes)

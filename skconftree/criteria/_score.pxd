@@ -2,7 +2,7 @@
 # minimizes. Criteria (_criterion.pxd) are scores, and some bounds (split rules, see
 # bounds/_contract.pxd) have scores of their own.
 #
-# A score sees class counts and nothing else: no rows, no features.
+# A score depends on class counts only, not on rows or features. An outcome is a child of a split.
 #
 # Units. A score is a *total* over the rows of the node, to be minimized: the
 # sum over the outcomes z of n_z * phi(class distribution of z), with phi
@@ -38,7 +38,8 @@ cdef struct NodeStats:
                                 # creation or, if BaseBound.counts_every_row, all its rows
     float64_t n                 # weight of these rows: the sum of counts, unless all classes
                                 # in the node have the class weight 0
-    float64_t pool              # weight W of the node: n plus unlabeled rows, or a volume
+    float64_t pool              # weight W of the node: n plus that of its unlabeled rows (the
+                                # pool), or its volume in feature space
     float64_t n_fresh           # weight of the rows after the node's creation; n in `fit`
     float64_t n_candidates      # candidate splits compared at this node
     intp_t n_candidate_features     # features that have any, among those examined

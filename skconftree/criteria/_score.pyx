@@ -1,6 +1,8 @@
 """Base class of scores: functions of class counts that the split search minimizes.
 
-`_score.pxd` documents its methods and units. The split search of a node is called a scan.
+`_score.pxd` documents its methods and units. The split search of a node is called a scan. The
+outcomes of a split are its children. W (pool) is the weight of a node with its unlabeled rows,
+or its volume.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Adaptive windowing, the drift detector of Bifet and Gavaldà (2007)."""
+"""Adaptive windowing, the drift detector of Bifet and Gavaldà (2007).
+
+A concept is a part of the stream without drift. `ADWINKernel` is the compiled detector.
+"""
 
 from skconftree.drift._base import BaseDetector, check_deltas
 from skconftree.utils._lock import reads

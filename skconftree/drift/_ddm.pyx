@@ -1,4 +1,4 @@
-"""The drift detection method of Gama et al. (2004)."""
+"""The drift detection method of Gama et al. (2004); `DDMKernel` is the compiled detector."""
 
 from skconftree.drift._base import BaseDetector, check_count, check_number, check_order
 from skconftree.utils._lock import reads

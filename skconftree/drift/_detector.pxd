@@ -24,8 +24,8 @@ cdef class Detector:
     cdef readonly int64_t n_drifts      # all drifts
     cdef readonly int state             # after the last row
     cdef readonly bint lasting          # see above
-    # Exception of a detector in Python, to be raised at the next check for signals; None in
-    # a compiled detector.
+    # Exception of a detector in Python (it is held), to be raised at the next check for
+    # signals; None in a compiled detector.
     cdef object held
 
     # Update with the loss of a row of the given weight; returns the state.

@@ -1,6 +1,6 @@
-"""Bootstrap samples of a forest, keyed by seed, tree and number of the draw.
+"""Bootstrap samples of a forest: random numbers are hashes of seed, tree and draw.
 
-`mix` hashes a 64-bit key, and `unit` maps a hash to [0, 1).
+`mix` hashes a 64-bit integer (key), and `unit` maps a hash to [0, 1).
 """
 
 import numpy as np
@@ -18,13 +18,13 @@ def tree_seed(uint64_t seed, uint64_t tree):
     return <intp_t> (unit(mix(mix(seed) ^ mix(tree + 1))) * 2147483647.0)
 
 
-@cython.overflowcheck(False)     # keys wrap around
+@cython.overflowcheck(False)     # keys are computed modulo 2^64
 def draw_counts(
     const float64_t[::1] ends not None, intp_t n_draws, uint64_t seed, uint64_t tree
 ):
     """Count how often each group of equal rows is drawn into the sample of a tree.
 
-    Draw j of tree t is a random number below the total weight, keyed by (seed, t, j). It
+    Draw j of tree t is a random number below the total weight, a hash of (seed, t, j). It
     selects a group by the cumulative weights `ends`. `n_draws` is below 2**31.
     """
     cdef intp_t n = ends.shape[0]

@@ -1,4 +1,6 @@
-"""Particle filter of OASIS: a weighted sample of hyperplanes from the posterior.
+"""Particle filter of OASIS (online active semi-supervised learning, Goldberg et al., 2011).
+
+It is a weighted sample of hyperplanes from the posterior of a linear classifier.
 
 A particle is a hyperplane (plane) w; its margin at a row x is the inner product w.x. With
 more than two classes, there is one binary problem per class (one-vs-rest), with particles
@@ -251,8 +253,8 @@ cdef class ParticleFilter:
     cdef inline uint64_t _key(
         self, intp_t problem, intp_t row, intp_t particle
     ) noexcept nogil:
-        # Key of the random draws of one particle at one row. Numbers from `n_particles`
-        # on are for draws that concern all particles, and for the prior.
+        # Seed of the random numbers of one particle at one row. Particle numbers from
+        # `n_particles` on are for numbers that concern all particles, and for the prior.
         cdef uint64_t key = mix(self.seed) ^ <uint64_t> problem
         return mix(mix(mix(key) ^ <uint64_t> row) ^ <uint64_t> particle)
 
@@ -433,7 +435,7 @@ cdef class ParticleFilter:
 
         Returns the predicted class of the first problem, 1 if the margin is positive and
         otherwise 0, [particle, row]; and the index of each drawn particle, ascending.
-        The random draw is keyed by `row`.
+        The random draw is determined by the seed and `row`.
         """
         cdef intp_t m = self.n_particles
         cdef intp_t n = X.shape[0]

@@ -272,9 +272,10 @@ cdef inline float64_t at_least(float64_t x, float64_t lower) noexcept nogil:
 cdef inline void draw(
     const uint64_t* keys, intp_t turn, intp_t size, float64_t* t, float64_t* v
 ) noexcept nogil:
-    # For each plane, draw t from Student's t distribution with two degrees of freedom, and
-    # v uniformly from (0, 1). Because of the heavy tails there are steps of all sizes, so
-    # that some are accepted even if the step size is not well chosen.
+    # For each plane, from its key (a seed) and the number `turn` of the step, draw t from
+    # Student's t distribution with two degrees of freedom, and v uniformly from (0, 1). Because
+    # of the heavy tails there are steps of all sizes, so that some are accepted even if the
+    # step size is not well chosen.
     cdef int32_t sign[GROUP]
     cdef int32_t chance[GROUP]
     cdef uint64_t bits

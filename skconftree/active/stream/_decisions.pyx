@@ -1,6 +1,6 @@
 """Decisions whether to query labels, row by row within a budget.
 
-`mix` hashes a 64-bit key, and `unit` maps a hash to [0, 1).
+`mix` hashes a 64-bit integer, and `unit` maps a hash to [0, 1).
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from skconftree.utils._typedefs cimport float64_t, intp_t, int64_t, uint64_t, ui
 
 
 def draws(seed, int64_t first, intp_t n, use):
-    """Uniform draws from [0, 1), keyed by the seed, the number of the row and `use`.
+    """Random numbers from [0, 1): hashes of the seed, the number of the row and `use`.
 
     `use` is an integer that separates the draws for different purposes.
     """
@@ -80,13 +80,16 @@ cdef class Account:
 
 
 cdef class Accounts(Account):
-    """Budget of a stream that is split at random, with an account for each branch.
+    """Budget of a stream whose rows are split at random into two branches.
+
+    In one branch labels are queried at random, in the other by a strategy. Each has an
+    account.
 
     An account permits the budget's share of the rows of its branch, so that no branch
     can spend what the other has not used. The overall account also counts each row and
     each queried label.
-    `random_branch` is the mask of the rows to come, `spent` (6 numbers, initially 0)
-    the state of both accounts.
+    `random_branch` is the mask of the next rows that are in the branch with random
+    queries, `spent` (6 numbers, initially 0) the state of both accounts.
     """
 
     cdef Account overall, by_strategy, by_chance, current

@@ -2,7 +2,7 @@
 
 A step is a block of consecutive rows that all trees learn before the next step. A
 `Grower` trains one tree row by row. The reserve is memory that is set aside, so that a
-step can be completed when no more memory is available. `mix` hashes a 64-bit key, and
+step can be completed when no more memory is available. `mix` hashes a 64-bit integer (key), and
 `unit` maps a hash to [0, 1). `check_sizes` raises an error if its argument is False: the
 sizes of arrays do not match.
 """
@@ -32,7 +32,7 @@ cdef enum:
 
 
 cdef struct Poisson:
-    # Poisson weights of the rows of a stream for one tree, keyed by tree and row.
+    # Poisson weights of the rows of a stream for one tree: hashes of tree and row.
     uint64_t key
     float64_t below[MAX_DRAWS]      # probability of at most k, the same for all trees
 
@@ -138,7 +138,7 @@ def learn_step(
 
     The first of the `models` has index `first` in the forest. `rate` is the mean of the
     Poisson weights of rows, at most 100, or None: each row has weight 1. The weights
-    are keyed by `before`, the number of rows learned before each row; rows of weight 0
+    are hashes of `before`, the number of rows learned before each row; rows of weight 0
     are skipped by all trees.
 
     `votes`, unless None, has an array per tree, [row, class]. It is filled with the

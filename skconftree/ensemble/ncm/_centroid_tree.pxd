@@ -5,7 +5,7 @@ from skconftree.utils._typedefs cimport (
 
 # NCMTree: nodes with splits by nearest class means.
 #
-# A split has the means of some classes, each assigned to a child. A row goes to the
+# A split has the means (centroids) of some classes, each assigned to a child. A row goes to the
 # child of the nearest mean; ties are broken in favor of the first mean. The means of
 # all splits are stored in one array, ordered by first child, then by class.
 #

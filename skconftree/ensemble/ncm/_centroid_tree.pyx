@@ -1,11 +1,11 @@
 """Nearest class mean (NCM) trees: storage, routing and growth.
 
-The fields of NodeStats and SplitBlock, with which criterion and bound evaluate candidate
-splits, are described in criteria/_score.pxd, those of SplitEvidence in
-bounds/_contract.pxd. *Kernels* are the compiled objects of criterion and bound. A bound
-that raises an exception stores it in `held`, because compiled code cannot raise it;
-`raise_held` raises it. An `Arena` owns memory. `times` is how often each row is in the
-sample of the tree.
+The fields of NodeStats and SplitBlock, with which criterion and bound evaluate candidate splits,
+are described in criteria/_score.pxd, those of SplitEvidence in bounds/_contract.pxd. A bound is
+the rule that accepts or rejects a split, and *kernels* are the compiled objects of criterion and
+bound. A bound that raises an exception stores it in `held`, because compiled code cannot raise
+it; `raise_held` raises it. Centroids are class means. An `Arena` owns memory. `times` is how
+often each row is in the sample of the tree.
 """
 
 cimport cython
@@ -356,7 +356,7 @@ cdef enum:
 
 
 cdef class NCMGrower:
-    """Grower of one tree; not shared between threads.
+    """Grows one tree; not shared between threads.
 
     A node compares the means of `max_classes` of its classes: a number, a fraction, or
     None for the square root of their number. An assignment divides the means between
@@ -397,7 +397,7 @@ cdef class NCMGrower:
     cdef float64_t* scores      # [BLOCK]
     cdef float64_t* children    # [2, K]
     cdef uint8_t* sides         # [max_means]
-    cdef uint64_t key           # of the draws at a node
+    cdef uint64_t key           # seed of the random numbers at a node
 
     def __init__(
         self, GrowthSettings settings not None, intp_t n_features, intp_t n_classes,
@@ -760,10 +760,10 @@ cdef class NCMGrower:
             n += counts[c]
         return n
 
-    @cython.overflowcheck(False)     # keys wrap
+    @cython.overflowcheck(False)     # hashes are computed modulo 2^64
     cdef void _set_sides(self, intp_t assignment, intp_t m) noexcept nogil:
-        # Mean j goes to the side given by bit j - 1 of the assignment, or by a random
-        # bit.
+        # The first mean goes left; mean j >= 1 goes to the side given by bit j - 1 of
+        # `assignment` + 1 or, if assignments are drawn at random, by a bit of its hash.
         cdef uint64_t bits = assignment + 1
         cdef intp_t j
         self.sides[0] = 0
@@ -772,12 +772,12 @@ cdef class NCMGrower:
         for j in range(1, m):
             self.sides[j] = bits & 1
             bits >>= 1
-            if j % 32 == 0:     # more means than bits
+            if j % 32 == 0:     # the next hash, because there may be more means than bits
                 bits = mix(bits ^ mix(self.key + <uint64_t> (assignment + j)))
 
     cdef void _fill_all(self, intp_t n, intp_t m, intp_t k) noexcept nogil:
-        # Counts of the left child for assignments 1, 2, ...: those of an earlier
-        # assignment minus the counts of one mean.
+        # Counts of the left child for assignments 1, 2, ...: those of an assignment with
+        # one mean less on the right, minus the counts of the rows nearest to that mean.
         cdef const float64_t* before
         cdef const float64_t* subtracted
         cdef float64_t* here

@@ -1,6 +1,6 @@
 """Class proportions of a forest of nearest class mean trees: sums over its trees.
 
-An `Arena` owns memory.
+An `Arena` owns memory. The path of a row through a tree to its leaf is its route.
 """
 
 from libc.math cimport fmax, sqrt
@@ -30,7 +30,7 @@ cdef enum:
     MAX_STEPS = 32767
     AHEAD = 4           # the means of this many following nodes are prefetched
     LINE_VALUES = 32    # values per cache line
-    LANES = 16          # vectors are padded with zeros to a multiple of this
+    LANES = 16          # numbers per vector operation: the length of vectors is a multiple
     PADDING = 1         # vectors that must follow the last mean
 
 

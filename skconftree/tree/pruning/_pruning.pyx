@@ -472,7 +472,7 @@ cdef class SubtreeRaising:
 
 
 cdef enum:
-    MIN_SLOTS = 64         # sizes of the cache; powers of two
+    MIN_SLOTS = 64         # limits of the number of entries of the cache; powers of two
     MAX_SLOTS = 16384
     HALVINGS = 60
 
@@ -483,7 +483,7 @@ cdef float64_t LARGE_COUNT = 1e8
 
 cdef struct CachedLimit:
     float64_t errors
-    float64_t n         # 0: empty slot
+    float64_t n         # 0: unused entry
     float64_t limit     # of the number of errors
 
 

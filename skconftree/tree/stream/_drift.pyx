@@ -1,4 +1,10 @@
-"""Growth of a tree that monitors its errors and replaces parts that have drifted."""
+"""Growth of a tree that monitors its errors and replaces subtrees after a concept drift.
+
+A challenger is a tree that is trained on the rows of a node and may replace the subtree below
+it. The statistic of each bet (test martingale) is called its wealth, and a large wealth is
+evidence against the hypothesis. At a checkpoint, after a fixed number of rows, pending changes
+and exceptions are handled.
+"""
 
 cimport cython
 import numpy as np
@@ -20,8 +26,8 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint64_t,
 )
 
-# MonitoredGrower: a growing tree that monitors its errors and grows further trees. A recipe
-# (_state.py) has the arguments from which a grower is made.
+# MonitoredGrower: a tree that is trained row by row, monitors its errors and grows further trees.
+# A grower trains one tree; a recipe (_state.py) has the arguments from which a grower is made.
 #
 # It predicts every row before learning it, and passes the row and the outcome to
 # `monitor_row`. Subclasses define when another tree starts and what it replaces.
@@ -41,8 +47,8 @@ cdef enum Change:
 # most one warning in that many rows. A false warning only costs time: a replacement requires
 # stronger evidence, see `Challenger`.
 #
-# The challengers of a tree (see below) have slots, numbers from 0 on. A set of challengers is a
-# bit mask of their slots.
+# Each challenger of a tree has a slot, a number from 0 on. A set of challengers is a bit mask of
+# their slots.
 
 cdef struct NodeMonitor:
     float64_t n             # recent rows
@@ -50,7 +56,7 @@ cdef struct NodeMonitor:
     float64_t factor_if_wrong  # factor of the wealth for an error
     float64_t factor_if_right
     float64_t wealth
-    int64_t n_rows          # since the node was made or repaired
+    int64_t n_rows          # since the node was made, or the subtree below it replaced
     int64_t n_started       # number of challengers started here
     int64_t next_start      # n_rows from which the next one may start
     int64_t slot            # 1 + the slot of the node's challenger; 0: none
@@ -373,7 +379,7 @@ cdef class ReplacingGrower(MonitoredGrower):
 
     cdef Detector detector
     cdef Grower background              # tree since the last warning, or None
-    cdef object successor               # recipe of the background, with the drift setting
+    cdef object successor               # recipe of the background tree, with the drift setting
 
     def __init__(self, Tree tree, recipe):
         MonitoredGrower.__init__(self, tree, recipe)
@@ -485,7 +491,7 @@ cdef class ReplacingGrower(MonitoredGrower):
 
 
 cdef float64_t WINS_DECAY = 0.98    # decay of n_won and n_lost per row that changes them
-cdef float64_t MAX_STAKE = 0.9      # largest s, see Challenger
+cdef float64_t MAX_STAKE = 0.9      # largest s in the bet on the gain, see Challenger
 cdef float64_t ERROR_RATE_STEP = 0.05      # weight of a row in the recent error rate
 cdef float64_t MAX_ERROR_RATE = 0.95   # largest rate in a likelihood ratio
 cdef float64_t ABANDON_LOG_WEALTH = 4.0   # log wealth of the bet that it is less accurate
@@ -636,7 +642,7 @@ cdef enum:
 cdef class LocalGrower(MonitoredGrower):
     """Grow a tree row by row, and challengers of subtrees that may have drifted.
 
-    The settings' ``drift`` has the confidence that a repair requires.
+    The settings' ``drift`` has the confidence that a replacement of a subtree requires.
     """
 
     cdef NodeMonitors monitors

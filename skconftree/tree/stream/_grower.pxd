@@ -17,10 +17,10 @@ cdef int check_sizes(bint fits) except -1
 
 # MemoryLimit: the memory limit of a growing tree.
 #
-# Leaves can release their statistics, but splits are permanent. A tree is full, and must
-# not split, if two more leaves would exceed the limit even without any statistics; a
-# split with more children may exceed it earlier. Both are checked at splits; the size of
-# the statistics is checked at regular intervals.
+# Leaves can release their statistics (and are then bare), but splits are permanent. A tree is
+# full, and must not split, if two more leaves would exceed the limit even without any
+# statistics; a split with more children may exceed it earlier. Both are checked at splits; the
+# size of the statistics is checked at regular intervals.
 
 cdef class MemoryLimit:
     cdef readonly intp_t max_bytes      # of this tree, or NO_LIMIT
@@ -49,8 +49,9 @@ cdef class MemoryLimit:
 # multiple of CHECK_INTERVAL, the memory limit is enforced and signals are handled. Predictions
 # are the same from `learn` and from `predict_proba`, which uses scratch memory of its own.
 #
-# Leaves and their memories are described in leaves/_contract.pxd. A recipe (_state.py) has the
-# arguments from which a grower is made.
+# The memory of a leaf is the form in which it stores the statistics of its rows; a policy has the
+# settings that the leaves share (leaves/_contract.pxd). The pool is the unlabeled rows, X_pool.
+# A recipe (_state.py) has the arguments from which a grower is made.
 
 cdef class Grower:
     cdef readonly Tree tree

@@ -1,4 +1,12 @@
-"""Row-by-row growth of a tree within a memory limit. Terms: _grower.pxd."""
+"""Row-by-row growth of a tree within a memory limit.
+
+The memory of a leaf is the form in which it stores the statistics of its rows; evidence is what
+the split rule uses of them. The pool is the unlabeled rows (`X_pool`). Codes are the integers of
+categories. A recipe has the arguments from which a grower is made, a state is the data in a
+pickle. At a checkpoint, after a fixed number of rows, the memory limit is enforced and stored
+exceptions are raised. A monitored tree detects concept drift; challengers are trees that may
+replace its subtrees. See _grower.pxd.
+"""
 
 import numpy as np
 from copy import copy
@@ -407,7 +415,7 @@ cdef class Grower:
         self.assign_pool(learned)
 
     def fresh_counts(self):
-        """Weight of the rows of each class since each leaf's creation; 0 at inner nodes."""
+        """Weight of the rows of each class since each leaf's creation; 0 at internal nodes."""
         cdef intp_t node, c
         counts = np.zeros((self.tree.node_count, self.policy.n_classes))
         cdef float64_t[:, ::1] out = counts
@@ -738,7 +746,7 @@ cdef class Grower:
         self.source.enter(leaf, self.tree.depth[leaf.node] + self.depth_above)
         split.feature = -1
         clear_evidence(&split.evidence)
-        if self.source.record.pool != 0.0:      # 0: the leaf's box is empty
+        if self.source.record.pool != 0.0:      # 0: the volume of the leaf is 0
             split[0] = self.splitter.find(&self.source.record, self.source.counts)
         if self.splitter.holds():
             if self.splitter.has_failed():      # the next row of the leaf tries again
@@ -852,7 +860,7 @@ cdef bint _fits_limit_with_code(Grower grower, intp_t node, intp_t code) noexcep
 cdef bint _is_split_due(Grower grower, const Leaf* leaf) noexcept nogil:
     # The grace period is the weight that a leaf receives between split attempts.
     cdef float64_t wait = grower.settings.grace_period
-    if wait < grower.settings.grace_limit:     # longer later, because splits are permanent
+    if wait < grower.settings.grace_limit:     # longer later: splits are permanent
         wait = max(wait, sqrt(grower.settings.row_weight * grower.weight_seen))
         wait = max(wait, grower.settings.root_grace * leaf.n_total / grower.weight_seen)
         wait = min(wait, grower.settings.grace_limit)

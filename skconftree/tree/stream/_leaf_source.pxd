@@ -1,4 +1,7 @@
-# LeafSource: the rows of a growing leaf, as its memory stores them.
+# LeafSource: the rows of a leaf of a tree that is trained row by row. The memory of a leaf is the
+# form in which it stores the statistics of its rows: rows, class counts of bins, or moments. A
+# source gives the split search the rows of a node, one feature at a time. A cut is a candidate
+# threshold.
 #
 # The position of a cut is the number of rows on its left, labeled or not, if the leaf
 # stores its rows; otherwise it is the last bin on the left.
@@ -7,8 +10,8 @@
 # the right of every split.
 #
 # Only evidence is scanned: the rows since the leaf's creation, or all its rows
-# (Policy.separate). Leaves, memories, cuts and the pool of unlabeled rows are described in
-# leaves/_contract.pxd.
+# (Policy.separate; a policy has the settings that all leaves share). The pool is the unlabeled
+# rows. W is the weight of a leaf, or its volume. See leaves/_contract.pxd.
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.split._node cimport NodeRecord
