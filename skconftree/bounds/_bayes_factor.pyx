@@ -90,7 +90,7 @@ class BayesFactorBound(BaseBound):
     f, and n those of the node. The weights are uniform over features, then over the
     candidate splits of each feature.
 
-    The stored evidence has ``statistic = 1 / (1 + odds)``, the posterior
+    The evidence that a tree stores has ``statistic = 1 / (1 + odds)``, the posterior
     probability of "no split". It is below `delta` for every split made.
 
     References

@@ -112,7 +112,7 @@ class Chi2Bound(BaseBound):
     Notes
     -----
     The smallest expected count selects the test, see `chi2_pvalue`. The ``statistic``
-    of the stored evidence is the corrected p-value, which was at most `delta`.
+    in the `evidence` of a tree is the corrected p-value, which was at most `delta`.
 
     References
     ----------

@@ -42,7 +42,8 @@ cdef struct SplitEvidence:
                                 # interval and evidence bounds
     intp_t runner_up_feature    # feature of the runner-up; -1 = no split
     float64_t parent_limit      # interval bounds: the limit that the children had to stay
-                                # below, per unit of pool (see NodeStats); else the impurity
+                                # below, per unit of pool (weight W of a node, with unlabeled
+                                # rows, or its volume); else the impurity
                                 # of the node, which the scan sets before decide()
     float64_t child_limit       # the children's limit (interval bounds), per unit of pool
     float64_t radius            # confidence radius (race bounds), on the scale of the scores
@@ -153,7 +154,7 @@ cdef class NodeTest(Bound):
 cdef class RaceBound(Bound):
     cdef public intp_t n_classes
     cdef public float64_t delta
-    cdef public float64_t factor            # a gap must exceed factor * radius
+    cdef public float64_t factor            # the lead must exceed factor * radius
     cdef public float64_t tie_threshold     # 0 = never split a tie
     cdef public bint against_no_split       # the only competitor is "no split"
     cdef Impurity impurity

@@ -1,3 +1,5 @@
+# Bounds (split rules). The runner-up is the best split of another feature; a floor is a
+# lower limit of the cost of a split, an upper limit of the impurity of the children.
 from typing import Any, NamedTuple
 
 import numpy as np

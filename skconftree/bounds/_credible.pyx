@@ -1036,7 +1036,7 @@ class CredibleBound(BaseBound):
 
     criteria = CRITERIA
     uses_pool = True            # unlabeled rows contribute to the weights W
-    counts_every_row = True     # inherited rows of a growing leaf are evidence, too
+    counts_every_row = True     # rows that a leaf got from its parent are evidence, too
     examines_children = True
     levels = (0.001, 0.01, 0.05, 0.2, 0.4)  # of delta, for param_grid
     _parameter_constraints: dict = {

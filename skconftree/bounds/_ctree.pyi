@@ -1,3 +1,4 @@
+# A bound (split rule); _ctree.pyx documents its parameters.
 from typing import Literal
 
 from ._base import BaseBound

@@ -209,9 +209,9 @@ class CTreeBound(BaseBound):
     classes and a numeric feature, the limit is 12% larger at a p-value of 0.05.
 
     The adjusted p-value is ``1 - (1 - p)**m`` for m features tested, which Bonferroni's
-    ``m * p`` exceeds slightly. It is the ``statistic`` of the stored evidence. The
-    number of splits expected by chance is stored too, as for every bound; it refers to
-    the split, not to the feature.
+    ``m * p`` exceeds slightly. It is the ``statistic`` in the `evidence` of a tree.
+    The number of splits expected by chance is stored too, as for every bound; it refers
+    to the split, not to the feature.
 
     References
     ----------

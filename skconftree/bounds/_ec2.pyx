@@ -233,7 +233,7 @@ class EC2Bound(BaseBound):
     cut, A the depth of the node (root 0) and ``beta`` the probability of cutting an
     edge by mistake. The expected number of mistakes is ``E[X] = |E| (1 - (1 -
     beta)^A)``, and the confidence is ``1 - exp(-2 (S - E[X] - margin)^2 / |E|)``, or 0
-    if the bracket is negative. It is the ``statistic`` of the stored evidence.
+    if the bracket is negative. It is the ``statistic`` in the `evidence` of a tree.
 
     With ``against="chance"`` the mistakes are ignored, because edges that are due to
     noise are cut by chance like all others. Chance cuts ``S_0 = |E| (1 - sum_z n_z^2

@@ -94,8 +94,8 @@ class EValueBound(BaseBound):
     same rows also chose the node, and the error rate has been measured only. The bound
     does not guarantee that the split made is the best one.
 
-    The stored evidence has ``statistic = min(1, 1/E)``, an anytime-valid p-value. It is
-    at most the node's delta for every split made.
+    The evidence that a tree stores has ``statistic = min(1, 1/E)``, an
+    anytime-valid p-value. It is at most the node's delta for every split made.
 
     References
     ----------

@@ -1,3 +1,4 @@
+# A bound (split rule); _gtest.pyx documents its parameters.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

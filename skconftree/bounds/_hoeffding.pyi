@@ -1,3 +1,4 @@
+# A bound (split rule); _hoeffding.pyx documents its parameters.
 from typing import Literal
 
 import numpy as np

@@ -319,7 +319,7 @@ class HoeffdingBound(BaseBound):
 
     @property
     def counts_every_row(self):
-        """Whether inherited rows count as evidence, as for the credible bound."""
+        """Whether the rows that a leaf got from its parent count as evidence."""
         return self.against == "no_split"
 
     examines_children = counts_every_row

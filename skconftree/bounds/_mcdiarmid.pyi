@@ -1,3 +1,4 @@
+# A bound (split rule); _mcdiarmid.pyx documents its parameters.
 from typing import Literal
 
 import numpy as np

@@ -662,7 +662,7 @@ class PossibilisticBound(BaseBound):
     # parameters of a tree that are "auto"
     defaults = TreeDefaults(nominal_splits="multiway")
     criteria = ("entropy",)
-    counts_every_row = True  # inherited rows of a growing leaf are evidence, too
+    counts_every_row = True  # rows that a leaf got from its parent are evidence, too
     # values of delta for param_grid
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)
     _parameter_constraints: dict = {

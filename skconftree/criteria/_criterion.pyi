@@ -1,3 +1,6 @@
+# Criteria: scores of splits, to be minimized. The pool of an outcome (child) is its
+# weight with unlabeled rows. A score is additive if it can use sums of a function of
+# each count.
 from collections.abc import Callable
 from typing import Any
 

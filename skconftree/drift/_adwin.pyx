@@ -15,8 +15,8 @@ from skconftree.utils._typedefs cimport float64_t, int64_t
 
 
 cdef enum:
-    N_LEVELS = 48       # 2^48 rows are more than a stream has
-    MAX_BUCKETS = 5     # of a level; beyond that, the two oldest are merged
+    N_LEVELS = 48       # levels of buckets (see Window): a stream has fewer than 2^48 rows
+    MAX_BUCKETS = 5     # buckets of a level; beyond that, the two oldest are merged
     MIN_ROWS = 5        # smallest number of rows on either side of a cut
     CHECK_INTERVAL = 32     # rows between two checks
 

@@ -62,7 +62,8 @@ cdef class NCMTree(NodeTable):
     impurity : ndarray of shape (node_count,), float64
     n_node_samples : ndarray of shape (node_count,), intp
     evidence : ndarray of shape (node_count,), structured
-        Evidence of each split, as in a confidence tree.
+        Numbers by which the bound accepted each split, as in the `tree_` of a
+        :class:`~skconftree.ConfidenceTreeClassifier`.
     """
 
     def __cinit__(

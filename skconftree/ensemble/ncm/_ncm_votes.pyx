@@ -1,6 +1,6 @@
 """Class proportions of a forest of nearest class mean trees: sums over its trees.
 
-An `Arena` owns memory. The path of a row through a tree to its leaf is its route.
+An `Arena` owns memory. To route a row is to find its leaf.
 """
 
 from libc.math cimport fmax, sqrt

@@ -157,7 +157,7 @@ cdef class LookaheadBuilder(Builder):
                     self.trial_nodes, self.best_trial_nodes = (
                         self.best_trial_nodes, self.trial_nodes
                     )
-                elif not cost >= self.trial_costs.runner_up_cost:  # NaN before any competitor
+                elif not cost >= self.trial_costs.runner_up_cost:  # NaN before any other split
                     _record_competitor(self, cost, i)
             self.splitter.node.scale(counts, self.scaled)
             # as_cheap: at most as expensive, within the tolerance

@@ -18,13 +18,13 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 # split rule: it decides whether the evidence for a split is sufficient. The source of a splitter
 # reads the rows of the node. The sources share the arrays of the rows.
 #
-# In large nodes the workers share the columns: SharedSplitter lets them scan the features,
-# SharedSource lets them divide the columns. The scan of a feature does not depend on earlier
-# scans, and features are compared in ascending order. The tree is therefore the same as that
-# of a single thread. Scans that depend on each other are not shared: the number of sampled
-# features depends on how many are constant, some bounds sum the evidence of candidates in order
-# (evidence bounds), and others discard candidates that are worse than an earlier one (interval
-# bounds).
+# In large nodes the workers share the columns: SharedSplitter lets them scan the features
+# (score the candidate splits), SharedSource lets them divide the columns. The scan of a feature
+# does not depend on earlier scans, and features are compared in ascending order. The tree is
+# therefore the same as that of a single thread. Scans that depend on each other are not shared:
+# the number of sampled features depends on how many are constant, some bounds sum the evidence
+# of candidates in order (evidence bounds), and others discard candidates that are worse than an
+# earlier one (interval bounds).
 #
 # Subtrees lets the workers grow the subtrees below smaller nodes.
 

@@ -106,7 +106,7 @@ cdef class CategorySets:
 # candidate.
 #
 # Monotonicity constraints. A candidate of a constrained feature is excluded if the probabilities
-# of the second class in its children are in the wrong order or outside the bounds of the node.
+# of the second class in its children are in the wrong order or outside the limits of the node.
 # It cannot be selected, but it is counted, so that the number of candidates does not depend on
 # the labels. The candidate "is the value missing?" does not compare values and is not constrained.
 #
