@@ -155,7 +155,8 @@ cdef class RaceBound(Bound):
     cdef public intp_t n_classes
     cdef public float64_t delta
     cdef public float64_t factor            # the lead must exceed factor * radius
-    cdef public float64_t tie_threshold     # 0 = never split a tie
+    cdef public float64_t tie_threshold     # if the radius is at most this, split although
+                                            # other features may be equally good; 0 = never
     cdef public bint against_no_split       # the only competitor is "no split"
     cdef Impurity impurity
 

@@ -24,7 +24,7 @@ cdef float64_t log_over(float64_t x, float64_t delta) noexcept nogil:
 cdef float64_t deviation(
     Impurity criterion, float64_t m, float64_t delta, float64_t k, float64_t r, bint tight,
 ) noexcept nogil:
-    # Confidence radius of the conditional impurity of one split with r outcomes and k
+    # Confidence radius of the conditional impurity of one split with r outcomes (children), k
     # classes, estimated from m rows: with probability 1 - delta, the true impurity is within
     # this radius. McDiarmid's or Okamoto's deviation plus the bias. Two balanced classes
     # have impurity 1/2.

@@ -1,4 +1,7 @@
-"""Equivalence class edge cutting (EC2): its score, and the stopping rule of EC2 trees."""
+"""Equivalence class edge cutting (EC2): its score, and the stopping rule of EC2 trees.
+
+An edge joins two rows of different classes. A split cuts those between its outcomes (children).
+"""
 
 from libc.math cimport expm1, fmax, log1p
 

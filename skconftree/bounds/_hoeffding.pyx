@@ -266,12 +266,12 @@ class HoeffdingBound(BaseBound):
 
     Notes
     -----
-    All scores are on the scale on which two balanced classes have 1/2. Against the
-    runner-up, R is 1 (gini, error), ``log2(K) / 2`` (entropy) or ``sqrt(K - 1) / 2``
-    (kearns_mansour). Against "no split", R is the impurity of the uniform distribution
-    and m is the number of labeled rows of the node. The interval variant uses the
-    impurities of `CredibleBound`, but half the entropy in bits and the whole Gini
-    index; these factors do not change the rule.
+    All scores are on the scale on which two balanced classes have 1/2. Against the best
+    split of another feature, R is 1 (gini, error), ``log2(K) / 2`` (entropy) or
+    ``sqrt(K - 1) / 2`` (kearns_mansour). Against "no split", R is the impurity of the
+    uniform distribution and m is the number of labeled rows of the node. The interval
+    variant uses the impurities of `CredibleBound`, but half the entropy in bits and the
+    whole Gini index; these factors do not change the rule.
 
     References
     ----------

@@ -29,7 +29,7 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 # Subtrees lets the workers grow the subtrees below smaller nodes.
 
 cdef struct ScanResult:
-    intp_t n_candidates     # candidates emitted; 0 = the feature is constant in the node
+    intp_t n_candidates     # candidate splits; 0 = the feature is constant in the node
     Best best
 
 

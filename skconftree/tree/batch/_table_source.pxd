@@ -41,8 +41,8 @@ cdef class RowSource(Source):
     cdef readonly intp_t n_rows     # of the sample
     cdef bint has_segments          # rows_of_child() may return IN_SEGMENT or IS_CONSTANT
 
-    # Begin a node. The builder has stored the segments of its sparse columns
-    # (_sparse_rows.pxd).
+    # Begin a node. The builder has stored the segments of its sparse columns, the ranges of their
+    # entries (_sparse_rows.pxd).
     cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil
     # Divide the rows of the node entered last. The rows of its children begin at `starts`,
     # relative to its own start.
@@ -50,7 +50,8 @@ cdef class RowSource(Source):
         self, const NodeRecord* record, const Split* split, const intp_t* starts
     ) noexcept nogil
     # Store the order of a node's rows, and restore it after later calls of divide(). One node
-    # at a time. Required for look-ahead only.
+    # at a time. Only look-ahead (_lookahead.pyx), which makes and
+    # discards trial splits, requires it.
     cdef int store_order(self, const NodeRecord* record) except -1 nogil
     cdef void restore_order(self) noexcept nogil
     # For draw(): the extreme values of labeled rows, which are equal if no cut separates them,

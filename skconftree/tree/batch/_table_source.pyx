@@ -241,7 +241,7 @@ cdef class TableSource(RowSource):
             return n - 1
         for p in range(1, n):
             n_cuts += entries[p] & 1
-        # those before the first admissible position, and after the last one
+        # the cuts with fewer than `least` rows on the left, or on the right
         for p in range(1, min(least, n)):
             n_small += entries[p] & 1
         for p in range(max(n - least + 1, least, 1), n):

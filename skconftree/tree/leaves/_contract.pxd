@@ -231,7 +231,8 @@ cdef struct LeafMemory:
         float64_t* counts, intp_t width,
     ) noexcept nogil
     # For a numeric feature without missing values: the share of n rows that are of each
-    # class and on the left of each cut of tabulate(), [n_classes, LANES] (utils/_lanes.pxd),
+    # class and on the left of each cut of tabulate(), [n_classes, LANES]: at most LANES cuts are
+    # supported (utils/_lanes.pxd),
     # with error below 1e-5 times the share of the class. Returns the number of cuts that
     # split the rows differently. The pointer is NULL if this would cost as much as tabulate().
     intp_t (*sketch)(

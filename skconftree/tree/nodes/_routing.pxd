@@ -71,7 +71,7 @@ cdef void route_any(
 #
 # A packed node has 8 bytes, half of a Node. Values and thresholds are integers in the
 # order of the floats (ordered_bits), so that a step is an integer comparison and an
-# addition, without a branch. Rows are in groups of LANES; the values of a column are
+# addition, without a branch. Rows are in groups of PACKED_LANES; the values of a column are
 # contiguous within a group, and the column part of `child_and_column` is an offset into the group.
 #
 # If values may be missing, each feature has two columns: a missing value is above all

@@ -97,7 +97,7 @@ cdef class ExaminedNode:
         self.stats.n_classes = K
         self.stats.counts = counts
         self.stats.n = self.n
-        self.stats.n_fresh = self.n     # a growing leaf: only rows after its creation
+        self.stats.n_fresh = self.n     # in a stream: only rows after the creation of the leaf
         self.stats.pool = record.pool
         self.stats.time = self.time
         self.stats.n_features = self.n_features

@@ -203,7 +203,8 @@ cdef class Source:
     # (ExaminedNode.is_small). -1 if counting them costs as much as walk().
     cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil
     # For each class and each cut of the feature, the approximate share of the node's rows
-    # that are of the class and go left: [n_classes, LANES] (utils/_lanes.pxd). The error is
+    # that are of the class and go left: [n_classes, LANES], for at most LANES cuts
+    # (utils/_lanes.pxd). The error is
     # below SHARE_ERROR (criteria/_criterion.pxd) times the share of the class. Returns the
     # number of cuts with different left outcomes; -1 if approximation is not cheap.
     cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil

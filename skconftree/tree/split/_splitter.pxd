@@ -22,7 +22,7 @@ cdef class Precheck:
     cdef ExaminedNode node
     cdef bint is_entropy
     cdef Arena arena
-    cdef float32_t* left            # [n_classes, LANES]
+    cdef float32_t* left            # [n_classes, LANES], see Source.sketch() in _scan.pxd
     cdef float64_t* min_gain        # [n_features] limits of the gain of the best split
     cdef float64_t* max_gain
 

@@ -73,7 +73,7 @@ cdef class Precheck:
         if not self.bound.may_accept(&self.node.stats, gain, gain):
             return True
         if self.bound.may_accept(&self.node.stats, 0.0, 0.0):
-            return False    # it may accept a tie
+            return False    # it may accept a split that is no better than another
         if self.node.record.n_features > max_features or not _limit_gains(self, impurity):
             return False
         gain = -INFINITY
@@ -131,7 +131,7 @@ cdef class Splitter:
     """Selects the best candidate split of a node and applies the bound to it.
 
     `stores_all_features` enables `find_competitors` and look-ahead (batch/_lookahead.pyx),
-    for race bounds and tests only.
+    which tries several splits per node; for race bounds and tests only.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ cdef enum Change:
     START       # start another tree
     RESOLVE     # replace or abandon challengers
 
-# NodeMonitor: statistics of a growing tree about the rows at one of its nodes.
+# NodeMonitor: statistics of the rows at one node of a tree.
 #
 # It has the class counts of the rows since the node was made, which show whether the
 # parent's split is still valid, and a test for a rise of the errors below the node. The

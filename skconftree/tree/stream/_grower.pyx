@@ -1,4 +1,4 @@
-"""Row-by-row growth of a tree within a memory limit.
+"""Row-by-row training (growth) of a tree within a memory limit.
 
 The memory of a leaf is the form in which it stores the statistics of its rows; evidence is what
 the split rule uses of them. The pool is the unlabeled rows (`X_pool`). Codes are the integers of

@@ -25,7 +25,7 @@ from skconftree.utils._sorting cimport presort
 
 
 cdef class LeafSource(Source):
-    """The rows of a growing leaf.
+    """The rows of a leaf.
 
     `pool` has the unlabeled rows, or is None; `root_box` has the limits of the
     features if the weight of a leaf is its volume, else None.
