@@ -2,7 +2,8 @@
 
 A leaf memory is the form in which a leaf of an incrementally trained tree stores the statistics
 of its rows. Cuts are the candidate thresholds of a leaf; a policy has the settings that the
-leaves share. See _contract.pxd and _moments.pxd.
+leaves share. A sketch is a fast approximation of the class counts on the left of each cut. See
+_contract.pxd and _moments.pxd.
 """
 
 from libc.math cimport INFINITY, fmin

@@ -39,8 +39,8 @@ cdef float64_t SHARE_TOLERANCE = 0.001  # error limit of approximate shares of r
 cdef class Precheck:
     """Rules out, for some nodes, that the bound accepts any candidate split.
 
-    It is available if the source can approximate counts, the bound can decide from gains
-    (Bound.rejects_by_gain) and all counts are unscaled. It does not support random cuts and
+    It is available if the source can approximate counts (Source.sketch), the bound can
+    decide from gains (Bound.rejects_by_gain) and all counts are unscaled. It does not support random cuts and
     splits with more than two children.
     """
 

@@ -3,7 +3,8 @@
 A leaf stores rows, or class counts of bins (here a table), or moments. Evidence is the rows, or
 counts, that the split rule (bound) uses. A cut is a candidate threshold; its position is the last
 bin, or the number of rows, on its left. A walk passes the candidate splits of a feature to a
-Scan, in ascending order. The pool is the unlabeled rows. See _leaf_source.pxd.
+Scan, in ascending order; a sketch is a fast approximation of their class counts. The pool is the
+unlabeled rows. See _leaf_source.pxd.
 """
 
 from libc.math cimport INFINITY
