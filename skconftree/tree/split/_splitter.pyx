@@ -40,8 +40,8 @@ cdef class Precheck:
     """Rules out, for some nodes, that the bound accepts any candidate split.
 
     It is available if the source can approximate counts (Source.sketch), the bound can
-    decide from gains (Bound.rejects_by_gain) and all counts are unscaled. It does not support random cuts and
-    splits with more than two children.
+    decide from gains (Bound.rejects_by_gain) and all counts are unscaled. It does not
+    support random cuts and splits with more than two children.
     """
 
     def __init__(self, Source source not None, Criterion criterion not None, Bound bound):
