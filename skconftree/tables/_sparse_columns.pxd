@@ -64,7 +64,8 @@ cdef struct SparseColumn:   # small, because a table may have a million columns
     uint32_t begin
     uint32_t end
     uint32_t middle
-    int32_t visit           # in the working copy: number of the node whose entries these are
+    int32_t visit           # in the working copy: number of the call of SparseRows.enter(),
+                            # which enters a node, that set these entries
     uint32_t levels         # index of its first level (distinct value, ascending)
     uint16_t n_levels       # 0 if SORTED
     uint8_t zero            # code of zero; if SORTED, whether there are negative values

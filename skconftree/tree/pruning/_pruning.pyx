@@ -1,6 +1,7 @@
 """Compiled pruning, and pessimistic error estimates of leaves.
 
-`as_cheap` (nodes/_tree.pxd) compares costs with a tolerance.
+The cost of a leaf is an estimate of its errors, for example; `as_cheap` (nodes/_tree.pxd)
+compares costs with a tolerance. A branch is the subtree below a child.
 """
 
 import numpy as np
