@@ -37,7 +37,8 @@ ONE_ACCOUNT = {
 NAMES = [*STREAM_STRATEGIES, *ONE_ACCOUNT]
 SPLITS = [name for name in NAMES if name.startswith("split")]
 SCORES = ["oasis", "gbs", "uc"]  # of a classifier's own, see test_stream_scores.py
-KINDS = cases(NAMES, [name for name in NAMES if name not in SCORES[1:]])
+COMBINED = ["random_variable_uncertainty", "split_conf_tree, one"]  # of others
+KINDS = cases(NAMES, set(NAMES) - {*SCORES[1:], *COMBINED})
 
 
 def tree():
