@@ -28,8 +28,12 @@ FRACTIONS = np.geomspace(0.02, 1.0, 12)  # of the largest bet
 SHARES = np.where(FRACTIONS < 1.0, 0.8 / (len(FRACTIONS) - 1), 0.2)  # their weights
 # weights of the recalibrated prediction of a cell, in labels; the likeliest one is used
 PRIOR_LABELS = np.array([4.0, 16.0, 64.0, 256.0])
-SPREAD = 1.0, 0.5  # prior standard deviations of intercept and slope
-LARGEST = 1e100  # evidence is not increased further
+SPREAD = np.array([1.0, 0.5])  # prior standard deviations of intercept and slope
+NEWTON_STEPS, NEWTON_TOLERANCE = 30, 1e-9
+LARGEST, SMALLEST = 1e100, 1e-250  # evidence is not increased further
+MAX_EXTRAPOLATED = 100.0  # logarithm of evidence
+SIGNS = np.array([[1.0], [-1.0]])
+BLOCK = 256  # random numbers that are drawn at a time
 ROUNDING = 1e-9  # of the range of a draw
 MIN_CHANCE = 0.005  # of expected outcomes
 TINY = 1e-6  # smallest stated probability
@@ -119,6 +123,34 @@ def _extremes(values, cell, n):
     return smallest, largest
 
 
+def calibrated(x, n, ones):
+    """Logistic regression of the share of ones among n rows on x, by Newton steps.
+
+    The prior of intercept and slope are normal with means 0 and 1.
+    """
+    beta, mean, precision = np.array([0.0, 1.0]), np.array([0.0, 1.0]), SPREAD**-2.0
+    design = np.stack([np.ones(len(x)), x])
+
+    def loss(beta):
+        score = beta @ design
+        fit = n @ np.logaddexp(0.0, score) - ones @ score
+        return fit + precision @ (beta - mean) ** 2 / 2.0
+
+    now = loss(beta)
+    for _ in range(NEWTON_STEPS if n.any() else 0):
+        p = expit(beta @ design)
+        gradient = design @ (n * p - ones) + precision * (beta - mean)
+        hessian = (design * (n * p * (1.0 - p))) @ design.T + np.diag(precision)
+        step = np.linalg.solve(hessian, gradient)
+        while step @ step > NEWTON_TOLERANCE and loss(beta - step) > now:
+            step /= 2.0
+        beta = beta - step
+        before, now = now, loss(beta)
+        if before - now < NEWTON_TOLERANCE:
+            break
+    return expit(beta @ design)
+
+
 class MetricLimits:
     """Draws of rows, and what they tell about a metric.
 
@@ -141,6 +173,8 @@ class MetricLimits:
         self.n_uniform = n_uniform
         n = cells.n_cells
         self.n_draws = self.n_known = 0
+        self.n_left = cells.n_rows  # number of rows that can be drawn
+        self._random = -1, None  # a block of random numbers
         # rows that are left: those of cell k are `_order[_start[k]:][:left[k]]`
         self.left = cells.size.copy()
         self._start = np.cumsum(cells.size) - cells.size
@@ -182,29 +216,13 @@ class MetricLimits:
             low, high = low[inside].min(axis=0), high[inside].max(axis=0)
             # so that rounding errors do not matter if the mean is at an end
             more = ROUNDING * (high - low + 1.0)
-            self._range = low - more, high + more
+            self._range = np.stack([low - more, high + more])
 
     def _calibrated(self):
         # Probability of the outcome 1 in each cell: logistic regression on the stated
         # ones, then the labels of the cell itself.
-        n, ones, x = self.n_of_cell, self.ones, self.cells.stated
-        a, b = 0.0, 1.0
-        for _ in range(20 if n.any() else 0):
-            p = expit(a + b * x)
-            error, v = ones - n * p, n * p * (1.0 - p)
-            gradient = error.sum() - a / SPREAD[0] ** 2
-            slope = error @ x - (b - 1.0) / SPREAD[1] ** 2
-            haa = v.sum() + 1.0 / SPREAD[0] ** 2
-            hab, hbb = v @ x, v @ (x * x) + 1.0 / SPREAD[1] ** 2
-            determinant = haa * hbb - hab * hab
-            step = (
-                (hbb * gradient - hab * slope) / determinant,
-                (haa * slope - hab * gradient) / determinant,
-            )
-            a, b = a + step[0], b + step[1]
-            if abs(step[0]) + abs(step[1]) < 1e-6:
-                break
-        p = np.clip(expit(a + b * x), MIN_CHANCE, 1.0 - MIN_CHANCE)
+        n, ones = self.n_of_cell, self.ones
+        p = np.clip(calibrated(self.cells.stated, n, ones), MIN_CHANCE, 1 - MIN_CHANCE)
         # beta-binomial likelihood of the labels of all cells
         a, b = PRIOR_LABELS[:, None] * p, PRIOR_LABELS[:, None] * (1.0 - p)
         likelihood = (betaln(a + ones, b + n - ones) - betaln(a, b)).sum(axis=1)
@@ -297,11 +315,6 @@ class MetricLimits:
         weight[inside] = best
         return weight
 
-    @property
-    def n_left(self):
-        """Number of rows that can be drawn."""
-        return int(self.left.sum())
-
     def plan(self):
         """Adapt the probabilities of draws to the labels; before a row is drawn."""
         if self.n_left and self.n_known >= self._next_plan:
@@ -309,12 +322,16 @@ class MetricLimits:
 
     def draw(self):
         """The row that is drawn next, a function of the labels so far."""
-        rng = np.random.default_rng([self.seed, self.n_known, FOR_ROWS])
-        total = np.cumsum(self.left * self.weight)
-        k = int(np.searchsorted(total, rng.random() * total[-1], side="right"))
+        block, i = divmod(self.n_known, BLOCK)
+        if block != self._random[0]:
+            rng = np.random.default_rng([self.seed, block, FOR_ROWS])
+            self._random = block, rng.random((BLOCK, 2)).tolist()
+        of_cell, of_row = self._random[1][i]
+        total = (self.left * self.weight).cumsum()
+        k = int(total.searchsorted(of_cell * total[-1], side="right"))
         while self.left[k] == 0:  # of a rounding error
             k -= 1
-        return int(self._order[self._start[k] + rng.integers(self.left[k])])
+        return int(self._order[self._start[k] + int(of_row * self.left[k])])
 
     def observe(self, row, outcome, numerator=None, first=None):
         """Add the label of a row that was drawn; `outcome` None: it was skipped.
@@ -325,7 +342,7 @@ class MetricLimits:
         """
         cells, k = self.cells, self.cells.cell[row]
         value = self._value(row, outcome, numerator)
-        chance = self.weight[k] / (self.left @ self.weight)
+        weights = self.left @ self.weight
         expected = np.array(
             [
                 cells.low[row]
@@ -334,8 +351,8 @@ class MetricLimits:
             ]
         )
         total = self.known + self._expected()
-        x = (value - expected) / chance
-        self._bet(x, -total, self.left @ self.weight)
+        x = (value - expected) * (weights / self.weight[k])
+        self._bet(x, -total, weights)
         n_left = self.n_left
         weight = 1.0 / (n_left * max(n_left - 1, 1e-9))
         self._totals += weight * (total + x)
@@ -361,15 +378,14 @@ class MetricLimits:
 
     def _bet(self, x, mean, total):
         # `mean` is that of x if the ratio is correct.
-        x, mean = (part[0] - self.grid * part[1] for part in (x, mean))
-        low, high = (part * total for part in self._range)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.stack([(x - low) / (mean - low), (high - x) / (high - mean)])
-        # no value has the mean of such a ratio
-        impossible = np.stack([mean <= low, high <= mean])
-        shares = np.where(impossible, LARGEST, np.clip(shares, 0.0, LARGEST))
-        factors = 1.0 + FRACTIONS[:, None] * (shares[:, None] - 1.0)
-        np.minimum(self.evidence * factors, LARGEST, out=self.evidence)
+        ends = self._range * total
+        x, mean = x[0] - self.grid * x[1], mean[0] - self.grid * mean[1]
+        # distances from the smallest and to the largest value; if that of the mean is
+        # not positive, no value has the mean of such a ratio
+        shares = SIGNS * (x - ends) / np.maximum(SIGNS * (mean - ends), SMALLEST)
+        factors = np.minimum(shares, LARGEST)[:, None] - 1.0
+        self.evidence *= 1.0 + FRACTIONS[:, None] * factors
+        np.minimum(self.evidence, LARGEST, out=self.evidence)
 
     def _take(self, row, outcome, value, first):
         cells, k = self.cells, self.cells.cell[row]
@@ -379,6 +395,7 @@ class MetricLimits:
         self._order[position], self._order[last] = other, row
         self._position[other], self._position[row] = position, last
         self.left[k] -= 1
+        self.n_left -= 1
         self._low[k] -= cells.low[row]
         self._span[k] -= cells.span[row]
         self.known += value
@@ -439,9 +456,10 @@ class MetricLimits:
 
 def _beyond(evidence, level, grid, i, away, limit):
     # Where the evidence reaches `level` between the rejected grid[i] and `limit`. It is
-    # a convex function, so that the line through two rejected ratios is below it.
+    # a convex function, so that the line through two rejected ratios is below it, unless
+    # it was capped.
     slope = (evidence[i + away] - evidence[i]) / (grid[i + away] - grid[i])
-    if slope * away <= 0.0 or evidence[i] < level:
+    if slope * away <= 0.0 or not level <= evidence[i] < MAX_EXTRAPOLATED:
         return grid[i]
     at = grid[i] + (level - evidence[i]) / slope
     return min(max(at, min(grid[i], limit)), max(grid[i], limit))
