@@ -456,8 +456,8 @@ class MetricLimits:
 
 def _beyond(evidence, level, grid, i, away, limit):
     # Where the evidence reaches `level` between the rejected grid[i] and `limit`. It is
-    # a convex function, so that the line through two rejected ratios is below it, unless
-    # it was capped.
+    # a convex function, so that the line through two rejected ratios is below it,
+    # unless it was capped.
     slope = (evidence[i + away] - evidence[i]) / (grid[i + away] - grid[i])
     if slope * away <= 0.0 or not level <= evidence[i] < MAX_EXTRAPOLATED:
         return grid[i]
