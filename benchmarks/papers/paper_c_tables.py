@@ -10,12 +10,17 @@ there: majority leaves, no ties settled, an examination every 100 rows, Gaussian
 of the leaves. Random trees after its algorithm (50 leaves, 5 features, 500,000 rows);
 electricity, a9a and airlines from the data folder, each in several permutations.
 
-The paper has grids of some 200 values, 1,000 random trees and ten permutations; grids
-and random trees are fewer here. Nominal columns are codes that are cut like numbers,
-there they have a branch for each value; airlines is a part of the paper's table. A
-parameter takes 0.04 to 0.33 CPU seconds for a random tree, 20 trees and 30 values some
-ten minutes, 100 trees and 200 values some six hours. ``--cache`` keeps each stream, so
-that more trees add to those that ran. ``--quick`` tries the script; its figures mean
+The paper has grids of some 200 values, 1,000 random trees and ten permutations. Two
+parts:
+
+- ``tables``: all streams and criteria, with fewer values and random trees (about ten
+  CPU minutes for random trees).
+- ``random``: random trees with one criterion of each method, as in figure 3, with 200
+  values and 100 trees (about two CPU hours).
+
+Nominal columns are codes that are cut like numbers, there they have a branch for each
+value; airlines is a part of the paper's table. ``--cache`` keeps each stream, so that
+more trees add to those that ran. ``--quick`` tries the script; its figures mean
 nothing.
 """
 
@@ -71,14 +76,19 @@ def grids(n):
     }
 
 
-def streams(folder, options):
-    """Yield name, F1's class or None, and a list of functions that make a stream."""
+def random_trees(n_trees, options):
+    """Name, None, and functions that make a stream of each random tree."""
     n = 5_000 if options.quick else 500_000
     trees = [
         lambda seed=seed: make_random_tree_stream(n, random_state=seed)
-        for seed in range(options.trees)
+        for seed in range(n_trees)
     ]
-    yield f"random trees, {n:,} x 5", None, trees
+    return f"random trees, {n:,} x 5", None, trees
+
+
+def streams(folder, options):
+    """Yield name, F1's class or None, and a list of functions that make a stream."""
+    yield random_trees(options.trees, options)
     if folder is None:
         return
     for name, (table, starred) in TABLES.items():
@@ -124,8 +134,10 @@ def running(tree, X, y, rare):
     return np.array(found)
 
 
-def measure(name, makes, rare, grid, options):
+def measure(name, makes, rare, grid, options, criteria=None):
     """Run every method with every parameter on every stream.
+
+    With `criteria`, runs of all others are left out.
 
     Returns
     -------
@@ -135,6 +147,7 @@ def measure(name, makes, rare, grid, options):
         (method, criterion)
         for method, settings in grid.items()
         for criterion in settings[0][2]
+        if criteria is None or criterion in criteria
     ]
 
     def one(seed):
@@ -240,25 +253,10 @@ def size_names():
     return [*names, f"{SIZES[-1]}+"]
 
 
-def main(argv=None):
-    """Print the tables."""
-    parser = command.parser(__doc__, "data", "cache", "quick", "json")
-    parser.add_argument("--grid", type=int, default=30, help="values of each parameter")
-    parser.add_argument("--trees", type=int, default=20, help="random trees")
-    parser.add_argument("--permutations", type=int, default=10, help="of a real table")
-    parser.add_argument("--memory", default="gaussian", help="leaf_memory")
-    options = parser.parse_args(argv)
-    if options.quick:
-        options.grid, options.trees, options.permutations = 3, 1, 1
-    folder = folder_if_any(options.data, "random trees")
-    note = f"{options.grid} values of each parameter, {options.trees} random trees, "
-    note += f"{options.permutations} permutations; published: about 200 values, 1,000 "
-    note += "random trees, 10 permutations"
-    tables = command.tables("paper_c_tables", options, note)
-    facts = tables.facts
-    print_environment(facts)
+def part_tables(folder, options, tables, records):
+    """All streams and criteria."""
     grid = grids(options.grid)
-    best, courses, sizes, records = [], [], [], []
+    best, courses, sizes = [], [], []
     begin = time.process_time()
     for name, rare, makes in streams(folder, options):
         short = name.split(",")[0]
@@ -282,4 +280,44 @@ def main(argv=None):
     header = ["stream", "method", "share of the stream", "leaves", "value"]
     tables.show("paper-c-courses", header, courses)
     tables.show("paper-c-leaves", ["stream", "method", *size_names()], sizes)
-    write_json(options.json, {"environment": facts, "records": records})
+
+
+def part_random(folder, options, tables, records):
+    """Random trees with one criterion of each method."""
+    name, rare, makes = random_trees(options.random_trees, options)
+    found = measure(name, makes, rare, grids(options.random_grid), options, SHOWN)
+    rows = [row[1:] for row in by_size_rows(name, found)]
+    tables.show("paper-c-random", ["method", *size_names()], rows)
+
+
+PARTS = {"tables": part_tables, "random": part_random}
+
+
+def main(argv=None):
+    """Print the tables."""
+    parser = command.parser(__doc__, "data", "cache", "quick", "json")
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
+    parser.add_argument("--grid", type=int, default=30, help="values of each parameter")
+    parser.add_argument("--trees", type=int, default=20, help="random trees")
+    parser.add_argument("--random-grid", type=int, default=200, help="part random")
+    parser.add_argument("--random-trees", type=int, default=100, help="part random")
+    parser.add_argument("--permutations", type=int, default=10, help="of a real table")
+    parser.add_argument("--memory", default="gaussian", help="leaf_memory")
+    options = parser.parse_args(argv)
+    if options.quick:
+        options.grid, options.trees, options.permutations = 3, 1, 1
+        options.random_grid, options.random_trees = 3, 1
+    folder = folder_if_any(options.data, "random trees")
+    sizes = {
+        "tables": f"{options.grid} values of each parameter, {options.trees} random "
+        f"trees, {options.permutations} permutations",
+        "random": f"{options.random_grid} values of each parameter, "
+        f"{options.random_trees} random trees",
+    }
+    records = []
+    for part in options.part:
+        note = f"{sizes[part]}; published: about 200 values, 1,000 random trees, "
+        tables = command.tables("paper_c_tables", options, note + "10 permutations")
+        print_environment(tables.facts)
+        PARTS[part](folder, options, tables, records)
+    write_json(options.json, {"environment": tables.facts, "records": records})
