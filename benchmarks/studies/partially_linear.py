@@ -146,7 +146,8 @@ def judged(name, folder, seed, names=NAMES):
         every[:, model.classes_] = proba
         accuracy, loss, _ = scores(proba, model.classes_, y[test], K)
         area = auc(every, y[test])
-        answer.append([100 * accuracy, loss, area, *size_of(model), seconds])
+        measures = [100 * accuracy, loss, area, *size_of(model), seconds]
+        answer.append([float(measure) for measure in measures])
     return answer
 
 
