@@ -288,7 +288,8 @@ def main(argv=None):
     if np.isfinite(options.max_table_rows):
         note += f"; tables of at most {options.max_table_rows:,} rows"
     if len(options.models) < len(NAMES):
-        note += f"; last {', '.join(options.models)}"
+        note = note.replace(f"{options.seeds} divisions", "5 divisions")
+        note += f"; last, with {options.seeds}: {', '.join(options.models)}"
     tables = command.tables("partially_linear", options, note)
     if options.part != "coverage":
         compare(tables, options)
