@@ -229,9 +229,56 @@ def draw_active_loop():
     return picture
 
 
+def draw_two_prices():
+    """A cheap annotator, an expert, and the labels that both deliver."""
+    picture = Picture(680, 330, "Labels of two annotators")
+    picture.say(14, 24, "Labels of two annotators", bold=True)
+    boxes = (
+        (40, 60, "Cheap annotator", ("suggests a label for every row",), ORANGE),
+        (
+            400,
+            60,
+            "Rows to check",
+            ("drawn at random, and rows whose", "suggestions are probably wrong"),
+            STRONG,
+        ),
+        (
+            400,
+            226,
+            "Expert",
+            ("labels these rows, without", "seeing the suggestion"),
+            RED,
+        ),
+        (
+            40,
+            226,
+            "Delivered labels",
+            ("of the expert where there is one,", "otherwise the suggestion"),
+            GREEN,
+        ),
+    )
+    for x, y, head, lines, color in boxes:
+        picture.card(x, y, 240, 62, head, lines)
+        picture.box(x, y, 5, 62, fill=color)
+    picture.arrow(284, 91, 396, 91)
+    picture.arrow(500, 126, 500, 222)
+    picture.arrow(560, 222, 560, 126)
+    picture.arrow(396, 257, 284, 257)
+    picture.arrow(160, 126, 160, 222)
+    picture.say(340, 84, "suggestions", size=11, fill=SOFT, anchor="middle")
+    picture.say(490, 170, "few", size=11, fill=SOFT, anchor="end")
+    picture.say(490, 186, "rows", size=11, fill=SOFT, anchor="end")
+    picture.say(570, 170, "limit above", size=11, fill=SOFT)
+    picture.say(570, 186, "max_error", size=11, fill=SOFT)
+    picture.say(340, 250, "limit reached", size=11, fill=SOFT, anchor="middle")
+    picture.say(170, 178, "rows that are not checked", size=11, fill=SOFT)
+    return picture
+
+
 CONCEPTS = {
     "one-engine": draw_one_engine,
     "node-fit": draw_node_fit,
     "leaf-life": draw_leaf_life,
     "active-loop": draw_active_loop,
+    "two-prices": draw_two_prices,
 }

@@ -25,6 +25,7 @@ from ..active import (
     MostLikelySampling,
     RecallAbove,
     RiskBelow,
+    SuggestedErrorBelow,
     WebOracle,
 )
 from ..active.session import JournalError
@@ -324,6 +325,10 @@ def run_label(options):
     if options.stop_risk is not None:
         # audit: random rows, by which the error rate is estimated
         stop.append(RiskBelow(options.stop_risk, method="audit"))
+    if options.max_error is not None:
+        if len(pool.suggested) != 1:
+            raise UserError("--max-error needs --suggest with one column of labels")
+        stop.append(SuggestedErrorBelow(options.max_error))
     if options.stop_recall is not None:
         stop.append(
             RecallAbove(positive, recall=options.stop_recall, certify=options.certify)
@@ -418,7 +423,9 @@ def _finish(session, pool, options):
             progress.update("predicting the table")
             predicted, proba = session.predictions()
             try:
-                write_text(options.output, _as_csv(session, pool, predicted, proba))
+                delivers = options.max_error is not None
+                text = _as_csv(session, pool, predicted, proba, delivers)
+                write_text(options.output, text)
             except UserError as error:
                 raise UserError(f"{error}; {lines[0].strip()}") from error
             progress.update("estimating the error rate and the benefit of more labels")
@@ -434,6 +441,8 @@ def _finish(session, pool, options):
                 ]
             )
             forecast = session.forecast(N_FORECAST)
+            if options.max_error is not None:
+                estimate = f"{session.delivered_labels()}\n{estimate}"
         contents = ""
         if predicted is not None:
             contents = " and predictions"
@@ -498,8 +507,9 @@ def _sibling_path(path, ending):
     return os.path.join(folder, name + ending)
 
 
-def _as_csv(session, pool, predicted, proba):
+def _as_csv(session, pool, predicted, proba, delivers):
     answers = {answer["row"]: answer for answer in session.answers()}
+    delivered = session.delivered_labels() if delivers else None
     classes = session.learner.classes_.tolist()
     names = [PREDICTED, *(f"{SHARE}{c}" for c in classes), LABELED_BY, LABELED_AT]
     names = [
@@ -515,6 +525,8 @@ def _as_csv(session, pool, predicted, proba):
         if row in answers:
             label, at = answers[row]["label"], answers[row]["at"]
             by = answers[row]["annotator"] or "a person"
+        elif label is None and delivers and delivered.labels[row] is not None:
+            label, by = delivered.labels[row], delivered.source
         line = ["" if label is None else label]
         if predicted is None:  # while only one class has labels
             line += [""] * (1 + len(classes))

@@ -316,6 +316,10 @@ data POOL
 --suggest A,B,...
   columns of labels, for example of a language model, that are shown as suggestions and
   accepted with the key =; they are not features
+--max-error SHARE
+  check the labels of the column --suggest, which are not shown, until at most this
+  share of the delivered labels is wrong, such as 0.03, with 95% confidence; the others
+  are written to the table; --budget has no default then
 --budget N
   maximum number of answers, including earlier sessions and second opinions, but not
   labels of the table; default: 50, or no limit with --stop-recall
@@ -449,6 +453,7 @@ KEYWORDS = {
     "--checkpoint-every": {"type": at_least(1), "default": 100_000},
     "--stop-risk": {"type": share},
     "--stop-recall": {"type": share},
+    "--max-error": {"type": share},
     "--random-share": {"type": share_or_zero},
     "--repeat": {"type": share_or_zero},
     "--strategy": {"choices": STRATEGIES, "default": "auto"},

@@ -22,6 +22,7 @@ from ._strategy import (
 from .ec2._strategies import EC2Sampling, GBSSampling
 from .lts._classes import LearningToSampleClassifier
 from .lts._selection import LTSSampling
+from .pool._check import SuggestedErrorBelow
 from .pool._evaluate import HalfWidthBelow, ModelEvaluator, evaluate
 from .pool._leaf_sampling import LeafRiskSampling
 from .pool._learner import ActiveLearner, query_once
@@ -72,6 +73,7 @@ __all__ = [
     "SplitSampling",
     "StableModel",
     "StreamActiveLearner",
+    "SuggestedErrorBelow",
     "VariableUncertainty",
     "WebOracle",
     "WeightedSampling",

@@ -2,12 +2,13 @@
 
 A journal is a file of JSON lines. The first line, the head, identifies the pool and the
 settings. Each further line is a label, a skipped row, the withdrawal of a label, or a
-change: more classes (`classes`), more rows (`pool`), other shares (`settings`), or the
-decision to certify a recall (`certify`), that is to draw rows at random until its limit
-holds. The label that one annotator gave to a row is called an opinion; a second opinion
-is the label of a row that has one already. An audit draws rows at random to estimate
-the error rate of the classifier. The *pool* is the table of unlabeled and labeled rows;
-its *fingerprint* is a hash of its rows.
+change: more classes (`classes`), more rows (`pool`), other shares (`settings`), labels
+of a cheap annotator that an expert checks (`suggestions`), or the decision to certify a
+recall (`certify`), that is to draw rows at random until its limit holds. The label that
+one annotator gave to a row is called an opinion; a second opinion is the label of a row
+that has one already. An audit draws rows at random to estimate the error rate of the
+classifier. The *pool* is the table of unlabeled and labeled rows; its *fingerprint* is
+a hash of its rows.
 """
 
 import contextlib
@@ -274,6 +275,21 @@ FIELDS = {
         lambda value: isinstance(value, dict) and all(map(is_label, value.values())),
         "labels by the names of their sources",
     ),
+    "price": (
+        lambda value: type(value) in (int, float) and value >= 0,
+        "a number of 0 or more",
+    ),
+    "suggestions": (
+        lambda value: (
+            isinstance(value, dict)
+            and value.keys() == {"rows", "labels"}
+            and all(isinstance(part, list) for part in value.values())
+            and len(value["rows"]) == len(value["labels"])
+            and all(map(is_count, value["rows"]))
+            and all(label is None or is_label(label) for label in value["labels"])
+        ),
+        "lists of equal length, rows and labels",
+    ),
     "classes": (
         lambda value: isinstance(value, list) and all(map(is_label, value)),
         "a list of labels",
@@ -301,6 +317,7 @@ CHANGES = {
     "pool",
     "settings",
     "certify",
+    "suggestions",
 }  # fields of lines that concern no row
 
 

@@ -64,6 +64,24 @@ class StoppingRule(VersionedState, BaseEstimator):
             f"{type(self).__name__} must define reached(context)."
         )
 
+    def select(self, context: Any, k: int) -> tuple[Any, bool] | None:
+        """Select the next rows, in place of the query strategy.
+
+        Parameters
+        ----------
+        context : QueryContext
+            State of the learner before its next query.
+        k : int
+            Number of rows.
+
+        Returns
+        -------
+        tuple or None
+            Up to `k` candidates, and whether they were drawn at random from all of
+            them. None, the default: the query strategy selects.
+        """
+        return None
+
     def random_share_of(self, context: Any) -> float:
         """Return the share of the next query that is drawn at random.
 

@@ -617,3 +617,26 @@ def test_another_table_is_refused(numbers, monkeypatch, capsys):
     numbers.write_text(numbers.read_text().replace("0.5,", "1.5,"))
     assert label(monkeypatch, ["1", "q"], *argv) == 1
     assert "is not the pool of" in capsys.readouterr().err
+
+
+def test_labels_of_a_model_are_checked(numbers, monkeypatch, capsys):
+    lines = numbers.read_text().splitlines()
+    table = [
+        f"{lines[0]},llm",
+        *(f"{line},{'79'[i % 2]}" for i, line in enumerate(lines[1:])),
+    ]
+    numbers.write_text("\n".join(table))
+    argv = [numbers, "--labels", "7,9", "--suggest", "llm", "--max-error", ".2"]
+    # the person agrees with each suggestion
+    assert label(monkeypatch, "12q", *argv) == 0
+    told = capsys.readouterr().out
+    assert "Suggested" not in told
+    assert "[=]" not in told
+    assert "60 rows have labels: 2 of the expert, 58 of 'llm'." in told
+    written = rows_of(numbers.with_name("numbers.labeled.csv"))
+    assert [line["labeled by"] for line in written].count("llm") == 58
+    assert all(
+        line["label"] == line["llm"] for line in written if line["labeled by"] == "llm"
+    )
+    assert label(monkeypatch, "q", *argv[:3], "--max-error", ".2") == 1
+    assert "--max-error needs --suggest with one column" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The label noise is estimated where the classifier is confident."""
+"""Label noise is estimated where a classifier is confident; wrong labels are ranked."""
 
 import numpy as np
 import pandas as pd
@@ -10,8 +10,8 @@ from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from skconftree import ConfidenceTreeClassifier
-from skconftree.evaluation import estimate_label_noise
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.evaluation import estimate_label_noise, rank_label_issues
 
 
 class Knows(ClassifierMixin, BaseEstimator):
@@ -106,3 +106,59 @@ def test_bad_input():
         estimate_label_noise(GaussianNB(), X, y + 0.5)
     with pytest.raises(ValueError, match="one-dimensional"):
         estimate_label_noise(GaussianNB(), X, np.column_stack([y, y]))
+
+
+class Recalls(ClassifierMixin, BaseEstimator):
+    """Its out-of-bag votes are the columns of X, or others once rows have weights."""
+
+    weights = []
+
+    def __init__(self, oob_score=False, random_state=None, n_jobs=None):
+        self.oob_score, self.random_state, self.n_jobs = oob_score, random_state, n_jobs
+
+    def fit(self, X, y, sample_weight=None):
+        assert self.oob_score
+        Recalls.weights.append(sample_weight)
+        self.oob_decision_function_ = X if sample_weight is None else X[:, ::-1]
+        return self
+
+
+def test_ranking_by_hand():
+    """Votes p, q of the label in both fits; the score is 1 - (p + q) / 2."""
+    X = np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1], [0.0, 0.1, 0.9], [np.nan] * 3])
+    y = np.array(["a", "b", "a", "c"])
+    Recalls.weights.clear()
+    issues = rank_label_issues(X, y, Recalls())
+    first, second = Recalls.weights
+    assert first is None
+    # 0.3 at least; a row without votes is not suspicious
+    np.testing.assert_allclose(second, [0.3, 0.8, 0.3, 1.0])
+    assert issues.row.tolist() == [0, 2, 1, 3]
+    assert issues.label.tolist() == ["a", "a", "b", "c"]
+    assert issues.suggested.tolist() == ["c", "c", "a", "a"]
+    np.testing.assert_allclose(issues.score, [0.65, 0.55, 0.2, 0.0])
+
+
+def test_wrong_labels_rank_first():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300)})
+    true = np.where(X["a"] > 0, "up", "down")
+    wrong = rng.choice(np.flatnonzero(X["a"].abs() > 0.3), 20, replace=False)
+    y = true.copy()
+    y[wrong] = np.where(true[wrong] == "up", "down", "up")
+    forest = ConfidenceForestClassifier(40)
+    issues = rank_label_issues(X, y, forest, random_state=0)
+    assert set(issues.row[:20]) == set(wrong)
+    assert (issues.suggested[:20] == true[issues.row[:20]]).all()
+    assert sorted(issues.row) == list(range(300))
+    assert (np.diff(issues.score) <= 0.0).all()
+    again = rank_label_issues(X, y, forest, random_state=0, n_jobs=2)
+    np.testing.assert_array_equal(again.score, issues.score)
+    assert not hasattr(forest, "classes_")
+
+
+def test_ranking_needs_a_forest():
+    with pytest.raises(TypeError, match="parameter oob_score.*GaussianNB"):
+        rank_label_issues(np.ones((4, 1)), [0, 1, 0, 1], GaussianNB())
+    with pytest.raises(ValueError, match="at least two classes"):
+        rank_label_issues(np.ones((4, 1)), [1, 1, 1, 1])

@@ -7,6 +7,7 @@ strategy or rule receives.
 
 from .._stopping import StoppingRule
 from .._strategy import SamplingStrategy
+from ._check import DeliveredLabels
 from ._context import QueryContext
 from ._estimate import ErrorEstimate
 from ._evaluate import EvaluationReport
@@ -24,6 +25,7 @@ from ._teach import Answer
 __all__ = [
     "Answer",
     "AutoSampling",
+    "DeliveredLabels",
     "DiversitySampling",
     "ErrorEstimate",
     "EvaluationReport",

@@ -132,6 +132,8 @@ class QueryContext:
         self.growth = []
         self.declared = False
         self.decisions = {}
+        self.suggestions = None  # `Suggestions` of a cheap annotator
+        self.new_estimator = None  # function that returns an unfitted classifier
         self._model_after = None
         self._chosen = ()  # rows of a batch that count as labeled for distances
         self.follows_labels = False  # whether a density of unlabeled rows was requested
@@ -177,6 +179,11 @@ class QueryContext:
         """
         seed, n_taught = self._key
         return ((seed << 32) ^ (n_taught & 0xFFFFFFFF)) ^ (use << 16)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the learner."""
+        return self._key[0]
 
     @property
     def n_classes(self) -> int:

@@ -483,6 +483,7 @@ class ActiveLearner(
     _memory = None  # cache of strategies for earlier queries
     _decisions = None  # of a person or a function for stopping rules
     _growth = ()  # batches and rows before rows were appended to the pool of a journal
+    _suggestions = None  # `Suggestions` of a cheap annotator
 
     estimator: Estimator
     _: KW_ONLY
@@ -541,6 +542,7 @@ class ActiveLearner(
         self._coder = coder
         self._start = Batch(np.flatnonzero(known), known[known], labels, None)
         self._decisions, self._growth = {}, ()
+        self._suggestions = None
         self._replay([], _queried_rows=None, _memory={}, _in_query=False)
 
     _shows_predictions = True  # whether people see them in a session

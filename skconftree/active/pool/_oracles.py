@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -85,6 +86,65 @@ class NoisyOracle(BaseEstimator):
         wrong = rng.random_sample(len(y)) < self.noise
         step = rng.randint(1, max(len(classes), 2), size=len(y))
         return classes[np.where(wrong, (codes + step) % len(classes), codes)]
+
+
+def with_indices(oracle):
+    """Return an oracle as a function of rows and their indices; it may ignore these."""
+    try:
+        signature(oracle).bind(None, None)
+    except TypeError:
+        return lambda X, rows: oracle(X)
+    except ValueError:  # a function without a signature
+        pass
+    return oracle
+
+
+class AnnotatorPair(NamedTuple):
+    """A cheap annotator and an expert, their names and prices of a label."""
+
+    cheap: Callable[..., Any]
+    expert: Callable[..., Any]
+    names: tuple[str, str]
+    prices: tuple[float, float]
+
+    @classmethod
+    def of(cls, oracles):
+        """Read two tuples of an oracle and its price."""
+        try:
+            (cheap, cheap_price), (expert, price) = oracles
+            prices = float(cheap_price), float(price)
+        except (TypeError, ValueError):
+            prices = ()
+        if not prices or not all(map(callable, (cheap, expert))):
+            raise ValueError(
+                "oracles must be two tuples of a callable and its price, such as "
+                f"[(cheap, 0.001), (expert, 1.0)]. Got {oracles!r}."
+            )
+        if not 0.0 <= prices[0] <= prices[1] < np.inf:
+            raise ValueError(
+                "The prices of oracles must be at least 0, and the cheap annotator "
+                f"must come first. Got the prices {prices[0]} and {prices[1]}."
+            )
+        names = _name_of(cheap), _name_of(expert)
+        return cls(with_indices(cheap), expert, names, prices)
+
+    def ask_cheap(self, X, rows):
+        """Answers of the cheap annotator, and the exception if it fails for the rows.
+
+        It fails if it raises an exception, such as a timeout, or returns another number
+        of labels; the answers are then None.
+        """
+        try:
+            answers = list(self.cheap(X, rows))
+            if len(answers) != len(rows):
+                raise ValueError(f"{len(answers)} labels for {len(rows)} rows")
+        except Exception as error:
+            return [None] * len(rows), error
+        return answers, None
+
+
+def _name_of(oracle):
+    return getattr(oracle, "__name__", type(oracle).__name__)
 
 
 class QueriesEnded(KeyboardInterrupt):

@@ -29,11 +29,18 @@ from .._labels import check_costs, take
 from .._registry import STRATEGIES
 from .._strategy import FOR_AUDIT
 from .._transaction import reads_consistent
+from ._check import (
+    DeliveredLabels,
+    SuggestedErrorBelow,
+    Suggestions,
+    delivered_labels,
+    valid_suggestion,
+)
 from ._context import QueryContext
-from ._oracles import QueriesEnded
+from ._oracles import AnnotatorPair, QueriesEnded, with_indices
 from ._recall import RecallAbove, RecallReport, report_recall
 from ._recorded import RecordedLearner
-from ._stopping import check_share, largest_share, read_rules
+from ._stopping import check_share, largest_share, read_rules, selected_by
 from ._strategies import tie_break_for
 
 
@@ -159,6 +166,8 @@ class QueryMixin:
         context.memory, context.answers = self._memory, list(self._answers)
         context.growth, context.decisions = self._growth, self._decisions
         context.declared = self._coder.fixed
+        context.suggestions = self._suggestions
+        context.new_estimator = self._new_estimator
         context._model_after = self._model_after
         context.grows = self.refit is False
         context.costs = None if costs_array is None else costs_array[context.candidates]
@@ -232,6 +241,26 @@ class QueryMixin:
             rules, lambda context: largest_share(rules, context)
         )
 
+    def _next_rows(self, rules, k, share):
+        # Rows of the next query, and whether they are an audit: drawn at random.
+        if rules:
+            selected = self._call_with_context(
+                rules, lambda context: selected_by(rules, context, k)
+            )
+            if selected is not None:
+                return selected
+        audit = self._audit_rows(k, max(share, self._random_share(rules)))
+        return (self.query(k), False) if audit is None else (audit, True)
+
+    def _audit_predictions(self, rows):
+        # Predictions for random rows; suggestions, until there is a classifier.
+        if not len(rows):
+            return []
+        if not hasattr(self, "estimator_") and self._suggestions is not None:
+            return [self._suggestions.labels[row] for row in rows.tolist()]
+        X = take(self._pool.X, rows)
+        return self._fitted(X).predict(X).tolist()
+
     @learns
     def _call_with_context(self, rules, function):
         # Result of a function of the context that the rules need.
@@ -288,24 +317,53 @@ class QueryMixin:
         )
 
     @names_class
+    def delivered_labels(self, *, confidence: float = 0.95) -> DeliveredLabels:
+        """Labels of two annotators after :meth:`run` with `oracles`.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Confidence of the upper limit of the error, in (0, 1). Larger values raise
+            the limit.
+
+        Returns
+        -------
+        DeliveredLabels
+            The labels, an upper limit of the share of wrong ones, and the cost; `print`
+            summarizes them.
+        """
+        check_is_fitted(self, "_codes")
+        read_rules(SuggestedErrorBelow(confidence=confidence), self.estimator)
+        if self._suggestions is None:
+            raise ValueError(
+                "This ActiveLearner has no suggested labels. Call run(oracles=...)."
+            )
+        return self._call_with_context(
+            [], lambda context: delivered_labels(context, confidence)
+        )
+
+    @names_class
     def run(
         self,
-        oracle: Callable[..., Any],
+        oracle: Callable[..., Any] | None = None,
         budget: int | None = None,
         stop: Stops | Sequence[Stops] | None = None,
         *,
         save: Path | None = None,
         random_share: float = 0.0,
+        oracles: Sequence[tuple[Callable[..., Any], float]] | None = None,
+        max_error: float = 0.03,
+        confidence: float = 0.95,
     ) -> Self:
         """Query an oracle until the budget is spent, a rule stops, or no row is left.
 
         Parameters
         ----------
-        oracle : callable
-            Function of rows of the pool and their indices that returns their labels,
-            for example an :class:`ArrayOracle`. If it raises an exception or is
-            interrupted, the labels so far are kept. A person can end the run in a
-            :class:`ConsoleOracle`.
+        oracle : callable, default=None
+            Function of rows of the pool and their indices, or of the rows only, that
+            returns their labels, for example an :class:`ArrayOracle`. If it raises an
+            exception or is interrupted, the labels so far are kept. A person can end
+            the run in a :class:`ConsoleOracle`. Required unless `oracles` is passed.
         budget : int, default=None
             Maximum number of answers, including those of earlier calls of `run` and
             `teach`, but neither initial labels nor skipped rows. None: no limit.
@@ -320,6 +378,22 @@ class QueryMixin:
             Share of the queries, in [0, 1], whose rows are drawn at random once there
             are labels of two classes. Larger values narrow the limits of
             `estimate_error` and leave fewer labels for the query strategy.
+        oracles : list of two tuples (callable, price), default=None
+            A cheap annotator and an expert with their prices of a label, instead of
+            `oracle`. The cheap annotator suggests labels for all rows, in calls of
+            `batch_size` rows. Rows for which it raises an exception, or returns None or
+            what is not a label (one of `classes`, if the learner has them), have no
+            suggestion. The expert then labels rows until the other labels are
+            sufficiently reliable (:class:`SuggestedErrorBelow`), and finally the rows
+            without a suggestion. `budget` limits the labels of the expert, and only
+            they train the classifier. :meth:`delivered_labels` returns the labels of
+            both.
+        max_error : float, default=0.03
+            Only with `oracles`. Share of the delivered labels, in (0, 1), that may be
+            wrong. Smaller values require more labels of the expert.
+        confidence : float, default=0.95
+            Only with `oracles`. Probability, in (0, 1), that at most this share is
+            wrong. Larger values require more labels of the expert.
 
         Returns
         -------
@@ -328,17 +402,34 @@ class QueryMixin:
         """
         check_is_fitted(self, "_codes")
         self._recover_locked()
+        rules = [] if stop is None else read_rules(stop, self.estimator)
+        pair = None
+        if oracles is not None:
+            if oracle is not None:
+                raise ValueError("Pass either oracle or oracles, not both.")
+            pair = AnnotatorPair.of(oracles)
+            oracle = pair.expert
+            rule = SuggestedErrorBelow(max_error, confidence=confidence)
+            rules = [*rules, *read_rules(rule, self.estimator)]
         if budget is not None and (not isinstance(budget, Real) or budget < 1):
             raise ValueError(f"budget must be 1 or more, or None. Got {budget!r}.")
         if not callable(oracle):
             raise TypeError(
                 f"oracle must be callable with (rows, indices). Got {oracle!r} instead."
             )
-        rules = [] if stop is None else read_rules(stop, self.estimator)
+        oracle = with_indices(oracle)
         random_share = check_share("random_share", random_share)
         if save is not None:
-            self._run_saved(oracle, budget, rules, save, random_share)
+            self._run_saved(oracle, budget, rules, save, random_share, pair)
             return self
+        if pair is not None:
+            known = self._suggestions
+            answers = {} if known is None else dict(known.answers)
+            try:
+                for part in self._ask_cheap(pair, answers):
+                    answers |= part
+            finally:
+                self._set_suggestions(answers, pair.names[0], pair.prices)
         n_unlabeled = int((self._codes < 0).sum())
         n_answers = len(self._order) - len(self._start.rows)
         if budget is not None and budget > n_answers + n_unlabeled:
@@ -352,9 +443,7 @@ class QueryMixin:
         queried = np.zeros(self._pool.n_rows, dtype=bool)
         while left > 0 and not (rules and self._reached(rules)):
             k = min(self.batch_size, left)
-            audit_share = max(random_share, self._random_share(rules))
-            audit = self._audit_rows(k, audit_share)
-            rows = self.query(k) if audit is None else audit
+            rows, is_audit = self._next_rows(rules, k, random_share)
             # a row that was skipped is not queried again in this run
             rows = rows[~queried[rows]]
             if not len(rows):
@@ -364,7 +453,7 @@ class QueryMixin:
             if ended:
                 rows = rows[: len(labels)]
             if len(rows):
-                left -= self._take_answers(rows, labels, audit is not None)
+                left -= self._take_answers(rows, labels, is_audit)
             if ended:
                 break
         return self
@@ -376,12 +465,46 @@ class QueryMixin:
         except QueriesEnded as end:
             return end.answers, True
 
-    def _run_saved(self, oracle, budget, rules, path, random_share):
+    def _ask_cheap(self, pair, answers):
+        # Yields the labels of a cheap annotator for the rows that it was not asked for,
+        # by row; None for an answer that is not a label.
+        rows = np.flatnonzero(self._codes < 0)
+        rows = rows[[row not in answers for row in rows.tolist()]]
+        classes = None if self.classes is None else np.asarray(self.classes).tolist()
+        n_failed, first = 0, None
+        for start in range(0, len(rows), self.batch_size):
+            part = rows[start : start + self.batch_size]
+            labels, error = pair.ask_cheap(take(self._pool.X, part), part)
+            n_failed += 0 if error is None else len(part)
+            first = first or error
+            labels = [valid_suggestion(label, classes) for label in labels]
+            yield dict(zip(part.tolist(), labels, strict=True))
+        if first is not None:
+            warn(
+                f"{pair.names[0]} failed for {n_failed} rows, which the expert will "
+                f"label. The first error: {first!r}."
+            )
+
+    @learns
+    def _set_suggestions(self, answers, source, prices=None):
+        # Suggested labels by row, None for an answer that was not a label.
+        self._recover()
+        n_rows = self._pool.n_rows
+        suggestions = Suggestions(answers, n_rows, source, prices)
+        vars(self).update(_suggestions=suggestions, _memory={})
+
+    def _run_saved(self, oracle, budget, rules, path, random_share, pair):
         # Each label is written to a file of JSON lines before it is learned; the
         # ledger has the labels of the file.
         with RecordedLearner(
             self, path, rules, random_share=float(random_share)
         ) as record:
+            by = price = None
+            if pair is not None:
+                (source, by), (cheap_price, price) = pair.names, pair.prices
+                for part in self._ask_cheap(pair, record.suggestions):
+                    record.add_suggestions(part, source, cheap_price)
+                self._set_suggestions(record.suggestions, source, pair.prices)
             while budget is None or record.ledger.n_answers < budget:
                 if record.is_query_complete and record.reached():
                     break
@@ -390,7 +513,7 @@ class QueryMixin:
                     break
                 labels, ended = self._query_oracle(oracle, np.array([queried.row]))
                 if len(labels):
-                    record.add_label(queried, labels[0])
+                    record.add_label(queried, labels[0], by, price=price)
                 if ended:
                     break
             record.finish()
@@ -401,9 +524,10 @@ class QueryMixin:
         self._recover()
         batch = self._read_batch(rows, labels, None)
         if is_audit:
-            X = take(self._pool.X, batch.rows[batch.known])
-            wrong = self._fitted(X).predict(X) != batch.labels
-            batch = batch._replace(n_wrong=int(wrong.sum()))
+            predicted = self._audit_predictions(batch.rows[batch.known])
+            pairs = zip(predicted, batch.labels.tolist(), strict=True)
+            n_wrong = sum(guess != label for guess, label in pairs)
+            batch = batch._replace(n_wrong=n_wrong)
         self._learn(batch)
         return int(batch.known.sum())
 

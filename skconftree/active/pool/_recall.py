@@ -109,7 +109,9 @@ class PositivesLimit:
 
     def draw(self, n_unlabeled, n_negative, is_positive=False):
         """Update by rows drawn from `n_unlabeled` rows: negatives, then a positive."""
-        if n_negative:
+        if n_negative == 1:
+            self._draw_one(n_unlabeled, False)
+        elif n_negative:
             self.restrict(n_unlabeled)
             log_weight = self._log_weight_after(n_unlabeled, n_negative)
             expected = logsumexp(log_weight)
@@ -118,17 +120,21 @@ class PositivesLimit:
             self.weight = np.exp(log_weight - expected)
             self._reject()
         if is_positive:
-            self._draw_positive(n_unlabeled - n_negative)
+            self._draw_one(n_unlabeled - n_negative, True)
 
-    def _draw_positive(self, n_unlabeled):
+    def _draw_one(self, n_unlabeled, is_positive):
         self.restrict(n_unlabeled)
-        share = np.arange(len(self.weight)) / n_unlabeled
-        expected = self.weight @ share
+        likelihood = np.arange(len(self.weight)) / n_unlabeled
+        if not is_positive:
+            likelihood = 1.0 - likelihood
+        expected = self.weight @ likelihood
+        self.weight = self.weight * likelihood / expected
         with np.errstate(divide="ignore"):
-            change = np.log(expected) - np.log(share)
-        self.weight = (self.weight * share)[1:] / expected
-        self.log_ratio = self.log_ratio + change[: len(self.log_ratio)]
-        self._advance()
+            change = np.log(expected) - np.log(likelihood[: len(self.log_ratio)])
+        self.log_ratio = self.log_ratio + change
+        if is_positive:
+            self.weight = self.weight[1:]
+            self._advance()
         self._reject()
 
     def _log_weight_after(self, n_unlabeled, n_negative):

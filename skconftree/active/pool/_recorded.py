@@ -115,10 +115,14 @@ class LearnerView:
         """Number of wrong predictions and of rows of each audit, in order."""
         return self._consistent._audits()
 
-    def audit_rows(self, rules, share):
-        """Rows of a random audit, or None if the strategy selects the next rows."""
-        share = max(share, self._learner._random_share(rules))
-        return self._learner._audit_rows(self._learner.batch_size, share)
+    def next_rows(self, rules, share):
+        """Rows of the next query, and their predictions if they are an audit."""
+        rows, is_audit = self._learner._next_rows(
+            rules, self._learner.batch_size, share
+        )
+        if not is_audit:
+            return rows, None
+        return rows, self._consistent._audit_predictions(rows)
 
     def with_context(self, rules, function):
         """Call a function with the `QueryContext` of stopping rules."""
@@ -144,6 +148,12 @@ class LearnerView:
     def set_journal(self, decisions, growth):
         """Set the decisions of a journal, and when rows were appended to its pool."""
         self._learner._decisions, self._learner._growth = decisions, growth
+
+    def set_suggestions(self, answers, source):
+        """Set the labels of a cheap annotator by row; the prices do not change."""
+        known = self._learner._suggestions
+        prices = None if known is None else known.prices
+        self._learner._set_suggestions(answers, source, prices)
 
     def learn(self, rows, labels, n_wrong, first=None):
         """Learn labels (None: skipped); `n_wrong` of them were mispredicted.
@@ -250,6 +260,8 @@ class RecordedLearner:
         self.view = LearnerView(learner)
         self.resolve_by = resolve_by
         self._rules = list(rules)
+        self.suggestions = {}  # labels of a cheap annotator by row
+        self._n_suggested_lines = 0  # of the journal, that the learner has
         self._skipped = set()  # rows that were skipped since the journal was opened
         # number of lines of the journal from which the other attributes were computed
         self._n_learned_lines = None
@@ -425,6 +437,7 @@ class RecordedLearner:
         numbers = [batch[0][0].line for batch in batches]
         growth = [(bisect(numbers, line), n_rows) for line, n_rows in head["growth"]]
         self.view.set_journal(head["decisions"], growth)
+        self._read_suggestions()
         part = batches.pop() if batches and batches[-1][-1][0].n_remaining > 0 else []
         try:
             self.view.replace_answers(list(map(_batch_arguments, batches)), self._seed)
@@ -441,6 +454,26 @@ class RecordedLearner:
                 self.view.learn(*_batch_arguments(part))
         self._part = part if self._queue else []
         self._n_learned_lines = len(self.journal.lines)
+
+    def _read_suggestions(self):
+        # Suggestions of the journal, by row, replace those of the learner.
+        lines = [line for line in self.journal.lines if "suggestions" in line]
+        if lines and len(lines) != self._n_suggested_lines:
+            for line in lines:
+                rows, labels = (
+                    line["suggestions"][name] for name in ("rows", "labels")
+                )
+                self.suggestions |= zip(rows, labels, strict=True)
+            self.view.set_suggestions(self.suggestions, lines[0].get("by"))
+            self._n_suggested_lines = len(lines)
+
+    def add_suggestions(self, labels, source, price=None):
+        """Write labels of a cheap annotator by row, None if an answer was none."""
+        record = {"suggestions": {"rows": [*labels], "labels": [*labels.values()]}}
+        if price is not None:
+            record["price"] = price
+        self._write(record, source)
+        self.suggestions |= labels
 
     def _read_ledger(self):
         start = self.view.start.rows.tolist()
@@ -519,14 +552,7 @@ class RecordedLearner:
         return self._ledger
 
     def _queue_rows(self, batch, answered=()):
-        learner = self.learner
-        rows, predictions = None, None
-        if self.share > 0.0 or self._rules:
-            rows = self.view.audit_rows(self.rules, self.share)
-        if rows is None:
-            rows = learner.query()
-        else:
-            predictions = learner.predict(take(self.view.X, rows)).tolist()
+        rows, predictions = self.view.next_rows(self.rules, self.share)
         predictions = predictions or [NO_LABEL] * len(rows)
         rows = [
             (row, prediction)
@@ -569,14 +595,14 @@ class RecordedLearner:
             self._queue = self._queue_rows(max(numbers, default=0) + 1)
         return self._queue[0] if self._queue else None
 
-    def add_label(self, queried, label, by=None, suggested=None):
+    def add_label(self, queried, label, by=None, suggested=None, price=None):
         """Write a label to the journal, then learn it; None skips the row.
 
         `suggested` are the labels that were shown, by their sources.
         """
         label = self.view.plain_label(label)
         self._update()
-        self._ledger.add(self._append(queried, label, by, suggested))
+        self._ledger.add(self._append(queried, label, by, suggested, price))
         if label is None:
             self._skipped.add(queried.row)
         if queried.again:
@@ -639,7 +665,7 @@ class RecordedLearner:
             self.view.learn(*_batch_arguments(self._part))
         self._part, self._queue = [], []
 
-    def _append(self, queried, label, by, suggested=None):
+    def _append(self, queried, label, by, suggested=None, price=None):
         record = {"row": queried.row}
         record |= {"skip": True} if label is None else {"label": label}
         if queried.again:
@@ -650,6 +676,8 @@ class RecordedLearner:
             record["prediction"] = queried.prediction
         if suggested:
             record["suggested"] = suggested
+        if price is not None:
+            record["price"] = price
         return self._write(record, by)
 
     def _write(self, record, by):

@@ -259,6 +259,15 @@ def read_rules(stop, estimator):
     return rules
 
 
+def selected_by(rules, context, k):
+    """Rows that the first of the rules selects that selects any, or None."""
+    for rule in rules:
+        selected = rule.select(context, k) if hasattr(rule, "select") else None
+        if selected is not None:
+            return selected
+    return None
+
+
 def share_of(rule):
     """Share of the queries that are drawn at random for a rule."""
     return getattr(rule, "random_share", StoppingRule.random_share)

@@ -31,6 +31,7 @@ from .._journal import (
     read_lines,
 )
 from .._labels import indexable_table, n_rows_of, take
+from ..pool._check import DeliveredLabels, SuggestedErrorBelow
 from ..pool._recall import RecallAbove
 from ..pool._recorded import (
     LearnerView,
@@ -112,7 +113,10 @@ class LabelingSession:
         Labels that are shown as suggestions, for example from a language model; None
         for rows without a suggestion. A dict maps names of sources to their labels. The
         classifier is not trained with them. :meth:`estimate_suggested_error` estimates
-        the share of wrong suggestions.
+        the share of wrong suggestions. With the rule
+        :class:`~skconftree.active.SuggestedErrorBelow` in `stop`, the labels of one
+        source are not shown, but written to the journal; :meth:`delivered_labels`
+        returns them for the rows that are not queried.
     positive : object, default=None
         Label of a rare class whose recall is shown with the progress. None: that of a
         stopping rule :class:`RecallAbove`, if there is one.
@@ -232,11 +236,42 @@ class LabelingSession:
             suggested, self.labels, self._record.view.n_rows
         )
         self.notes = self._record.notes + notes
+        self._checks = any(
+            isinstance(rule, SuggestedErrorBelow) for rule in self._rules
+        )
+        if self._checks:
+            try:
+                self._record_suggestions()
+            except BaseException:
+                self._record.journal.close()
+                raise
         # cached at the last query: the number of lines of the journal, the question,
         # and why the session has ended
         self._last_query = None, None, None
         self._queried = None  # the `QueriedRow` of this question
         self._uncertified = None  # the rule whose recall is not certified at the end
+
+    def _record_suggestions(self):
+        # Write the suggestions that are checked to the journal.
+        known = self._record.suggestions
+        if len(self._suggestions) != 1 and not (known and not self._suggestions):
+            raise ValueError(
+                "SuggestedErrorBelow needs suggested labels of one source. Got "
+                f"{len(self._suggestions)} sources in suggested."
+            )
+        for source, labels in self._suggestions.items():
+            passed = {
+                row: label for row, label in enumerate(labels) if label is not None
+            }
+            if any(known.get(row, label) != label for row, label in passed.items()):
+                raise JournalError(
+                    f"{self._record.journal.path} was started with other suggestions "
+                    f"than those of {source!r}. Pass the original ones, or another "
+                    "file."
+                )
+            new = {row: label for row, label in passed.items() if row not in known}
+            if new:
+                self._record.add_suggestions(new, source)
 
     def __getstate__(self):
         # A copy would write to the same file.
@@ -456,6 +491,8 @@ class LabelingSession:
         )
 
     def _suggested(self, row):
+        if self._checks:  # a person who sees a suggestion tends to agree with it
+            return {}
         return {
             source: labels[row]
             for source, labels in self._suggestions.items()
@@ -694,6 +731,25 @@ class LabelingSession:
             rows with a suggestion.
         """
         return self._record.suggestion_errors(self._suggestions, confidence)
+
+    def delivered_labels(self, *, confidence: float = 0.95) -> DeliveredLabels:
+        """Labels of the session, and for other rows the suggestions.
+
+        Needs the rule :class:`~skconftree.active.SuggestedErrorBelow` in `stop`.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Confidence of the upper limit of the share of wrong labels, in (0, 1).
+
+        Returns
+        -------
+        DeliveredLabels
+            The labels and an upper limit of the share of wrong ones, as in
+            :meth:`ActiveLearner.delivered_labels`.
+        """
+        learner = self._record.complete_learner()
+        return learner.delivered_labels(confidence=confidence)
 
     def forecast(self, n: int = 20) -> str:
         """Forecast the benefit of further labels.

@@ -28,8 +28,9 @@ from skconftree.active import (
     RecallAbove,
     RiskBelow,
     StableModel,
+    SuggestedErrorBelow,
 )
-from skconftree.active._journal import Ledger
+from skconftree.active._journal import JournalError, Ledger
 from skconftree.active.pool._estimate import labeled_in_order, weights_of
 from skconftree.active.pool._oracles import QueriesEnded
 from skconftree.active.session._explanations import DisplayedTable, _changed
@@ -1095,3 +1096,43 @@ def test_an_export_is_the_old_file_or_the_new_one(path, tmp_path, monkeypatch):
 
 def full(_):
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_session_checks_suggested_labels(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    cheap = np.where(X[:, 1] > 1.0, "no", y).tolist()
+    path = tmp_path / "answers.jsonl"
+
+    def session(**arguments):
+        learner = ActiveLearner(GaussianNB(), classes=["no", "yes"], random_state=0)
+        rule = SuggestedErrorBelow(0.05)
+        return LabelingSession(learner, path, X, stop=rule, **arguments)
+
+    with pytest.raises(ValueError, match="labels of one source. Got 0"):
+        session()
+    with session(suggested={"llm": cheap}) as one:
+        for _ in range(20):
+            question = one.question()
+            assert question.suggested is None
+            one.answer(y[question.row])
+    # the suggestions are in the journal
+    with LabelingSession.resume(path, X) as one:
+        assert one.delivered_labels().n_checked == 20
+        while (question := one.question()) is not None:
+            one.answer(y[question.row])
+        assert one.progress().ended == "rule"
+        assert one.progress().limit <= 0.05
+        delivered = one.delivered_labels()
+    assert delivered.source == "llm"
+    assert (delivered.labels != y).mean() <= delivered.error_limit <= 0.05
+    assert 20 < delivered.n_checked < 200
+    with pytest.raises(JournalError, match="started with other suggestions"):
+        session(suggested={"llm": ["no"] * 300})
+    # the same rows as without an interruption
+    whole = ActiveLearner(GaussianNB(), classes=["no", "yes"], random_state=0).fit(X)
+    oracles = [(ArrayOracle(cheap), 0), (ArrayOracle(y), 1)]
+    whole.run(oracles=oracles, max_error=0.05)
+    with LabelingSession.resume(path, X) as one:
+        assert one.learner.history_ == whole.history_
