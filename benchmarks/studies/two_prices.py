@@ -12,7 +12,7 @@ confidence (`SuggestedErrorBelow`). Errors are
 The statement fails if, at any time of a run, more delivered labels are wrong than the
 limit. Uniform: labels of the expert if all rows that are checked are drawn at random.
 
-    python benchmarks two_prices [--runs 1000] [--cache SCRATCH]
+    python benchmarks two_prices [--runs 1000] [--cache SCRATCH] [--part KIND]
 
 The classifier that is trained with the cheap labels is a tree.
 """
@@ -106,6 +106,7 @@ def main(argv=None):
     """Print the table."""
     parser = command.parser(__doc__, "cache", "quick")
     parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--part", type=int, help="only this kind of errors, from 0")
     options = parser.parse_args(argv)
     if options.quick:
         options.runs = 2
@@ -115,7 +116,7 @@ def main(argv=None):
     kept, rows = Runs("two_prices", options), []
     settings = SimpleNamespace(runs=min(options.runs, N_UNIFORM), cache=options.cache)
     alone = np.median(Runs("two_prices", settings).each(uniform, kind="uniform"))
-    for kind in KINDS:
+    for kind in KINDS if options.part is None else [KINDS[options.part]]:
         runs = np.array(kept.each(partial(check, kind), kind=kind), dtype=float)
         n_labels = runs[:, 1]
         low, middle, high = np.quantile(n_labels, [0.05, 0.5, 0.95])

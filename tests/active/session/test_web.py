@@ -10,7 +10,12 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
-from skconftree.active import ActiveLearner, LabelingSession, WebOracle
+from skconftree.active import (
+    ActiveLearner,
+    LabelingSession,
+    SuggestedErrorBelow,
+    WebOracle,
+)
 
 X, y = load_iris(return_X_y=True)
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -119,6 +124,20 @@ def test_suggestions_are_on_the_page(path):
                 assert question["suggested"] == expected
                 browser.act("answer", row=question["row"], label=0)
         assert "50 suggestions of 'llm' are not one of the labels" in session.notes[0]
+
+
+def test_checked_suggestions_are_not_on_the_page(path):
+    """The person labels rows until the limit of the others is low enough."""
+    settings = {"stop": SuggestedErrorBelow(0.2), "suggested": {"llm": ["a"] * 150}}
+    with open_session(path, **settings) as session, WebOracle(session) as page:
+        browser = Browser(page)
+        while (state := browser.state())["question"] is not None:
+            assert state["question"]["suggested"] is None
+            browser.act("answer", row=state["question"]["row"], label=0)
+        assert "The stopping rule is reached" in state["ended"]
+        delivered = session.delivered_labels()
+    assert 5 < delivered.n_checked == state["done"] < 60
+    assert delivered.error_limit <= 0.2
 
 
 def test_what_another_page_has_answered_is_not_answered_again(session_page):
