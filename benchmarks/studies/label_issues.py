@@ -60,7 +60,7 @@ def row_of(name, noise, runs):
 def main(argv=None):
     """Print the table."""
     parser = command.parser(__doc__, "data", "cache", "quick")
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=6)
     options = parser.parse_args(argv)
     folder = data_folder(options.data)
     names = [name for name in EASY + HARD if name in manifest(folder)]
