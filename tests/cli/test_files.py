@@ -1,10 +1,12 @@
 """Files of a command: no input is written over, and none is lost halfway."""
 
+import contextlib
 import csv
 import errno
 import io
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -25,14 +27,23 @@ PLACES = {"--output", "--plot", "--report", "--json", "--answers"}
 PLACES |= {"--predictions"}
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The current folder, with a table, a pool and a model."""
-    monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("\n".join(["a,b,y", *ROWS]) + "\n")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a table, a pool and a model."""
+    path = tmp_path_factory.mktemp("made")
     lines = ["a,b", *(row.rpartition(",")[0] for row in ROWS)]
-    Path("pool.csv").write_text("\n".join(lines) + "\n")
-    assert main([*COMMANDS["fit"], "--output", "m.model"]) == 0
+    (path / "pool.csv").write_text("\n".join(lines) + "\n")
+    (path / "t.csv").write_text("\n".join(["a,b,y", *ROWS]) + "\n")
+    with contextlib.chdir(path):
+        assert main([*COMMANDS["fit"], "--output", "m.model"]) == 0
+    return path
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """The current folder, with a table, a pool and a model."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

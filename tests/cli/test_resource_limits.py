@@ -173,6 +173,7 @@ def commands(table, tmp_path):
     """A command line of every kind of output."""
     model = tmp_path / "model"
     fit = ["fit", str(table), "--target", "kind", "--baselines", "none"]
+    fit += ["--folds", "2"]
     assert main([*fit, "--output", str(model)]) == 0
     stream = ["stream", str(table), "--target", "kind"]
     return {

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.effort import cases
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
@@ -86,7 +85,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "megabytes"), cases(CASES, [("forest-threads", 24)]))
+@pytest.mark.slow  # in processes that import everything again
+@pytest.mark.parametrize(("name", "megabytes"), CASES)
 def test_state_after_a_memory_error(name, megabytes):
     ran = subprocess.run(
         [sys.executable, __file__, name, str(megabytes)],

@@ -17,7 +17,8 @@ def rows(seed, n, d):
     return X[:n], (X[:n] @ w > 0).astype(int), X[n:], X[n:] @ w > 0
 
 
-@pytest.mark.parametrize(("d", "n_sweeps"), cases([(12, 800), (30, 1000)], [(12, 800)]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("d", "n_sweeps"), [(12, 800), (30, 1000)])
 def test_against_long_chains(d, n_sweeps):
     """In many dimensions: the mean of the posterior at new rows, and who is right."""
     X, y, new, truth = rows(d, 2 * d, d)
