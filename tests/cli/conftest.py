@@ -1,12 +1,15 @@
-"""A run of the console script that is killed while it saves its model."""
+"""Fixtures of commands: small forests, and a run that is killed while it saves."""
 
 import pickle
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
+from skconftree import ConfidenceForestClassifier
+from skconftree._cli import _label
 from skconftree.utils import _model_file
 
 KILLED = """
@@ -24,6 +27,13 @@ def killing(*paths):
 os.replace = killing
 main(sys.argv[3:])
 """
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    """Let the forests of `skconftree label`, refitted after each label, be small."""
+    small = partial(ConfidenceForestClassifier, n_estimators=9)
+    monkeypatch.setattr(_label, "ConfidenceForestClassifier", small)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import select
 import signal
 import sys
 import time
-from functools import partial
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -18,8 +17,8 @@ import pytest
 from reference.programs import COMMAND, Process
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from skconftree import ConfidenceForestClassifier, load_model
-from skconftree._cli import _label, main
+from skconftree import load_model
+from skconftree._cli import main
 from skconftree._cli._text import UserError
 from skconftree._cli._text_model import TextFeatures
 
@@ -27,13 +26,6 @@ SPAM = "cheap offer win money now free click prize".split()
 HAM = "meeting tomorrow report lunch project team budget plan".split()
 REST = "the a of and to in is you that it".split()
 KEYS = {"ham": "1", "spam": "2"}
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch):
-    """Let forests of this process, which are refitted after each label, be small."""
-    small = partial(ConfidenceForestClassifier, n_estimators=9)
-    monkeypatch.setattr(_label, "ConfidenceForestClassifier", small)
 
 
 @pytest.fixture

@@ -47,7 +47,9 @@ def while_read(one, work):
     return seen
 
 
-@pytest.mark.parametrize("estimator", [TREE, GaussianNB()])
+@pytest.mark.parametrize(
+    "estimator", [TREE, pytest.param(GaussianNB(), marks=pytest.mark.slow)]
+)
 @pytest.mark.filterwarnings("ignore:.*labels:UserWarning")
 def test_two_teachers_of_a_stream(estimator):
     one = StreamActiveLearner(
