@@ -1,6 +1,7 @@
 """Converters of other libraries accept the results of `to_sklearn`."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -111,6 +112,7 @@ def test_shap_explains_trees_with_missing_values():
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on Windows")
 @pytest.mark.parametrize(
     "name", cases(["tree", "nominal tree", "nominal forest"], ["nominal tree"])
 )
