@@ -9,9 +9,10 @@ random rows until the limit reaches 80%, compared with an exact test of the reca
 the end of discovery that is computed once, with the number of rows that it needs. The
 usual heuristic stops at the end of discovery: its true recall has no limit.
 
-    python benchmarks recall [--sessions 1000]
+    python benchmarks recall [--sessions 1000] [--part sessions]
 
-The largest pools have a tenth of the sessions.
+The largest pools have a tenth of the sessions. The part "example" is one session with a
+classifier: the eights among the digits of scikit-learn.
 """
 
 from copy import copy
@@ -19,7 +20,17 @@ from copy import copy
 import numpy as np
 from common import options as command
 from common.timing import print_environment
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from skconftree.active import (
+    ActiveLearner,
+    ArrayOracle,
+    MostLikelySampling,
+    RecallAbove,
+)
 from skconftree.active.pool._recall import PositivesLimit, largest_total
 
 POOLS = {2_000: (20, 100), 10_000: (50, 400), 50_000: (1000,)}  # 1 positive in
@@ -32,6 +43,7 @@ SCORES = {  # mean score of positive rows, in standard deviations
 }
 MANY_ROWS = 20_000
 CONFIDENCE, RECALL, PATIENCE, SHARE = 0.95, 0.8, 50, 0.2
+DIGIT, EVERY = 8, 10  # of the example
 
 
 def ordered(n_rows, n_positive, strategy, rng):
@@ -113,15 +125,48 @@ def session(n_rows, n_positive, strategy, rng):
     ]
 
 
+def example():
+    """Estimate, limit and true recall of one session, after every tenth label."""
+    X, y = load_digits(return_X_y=True)
+    y = np.where(y == DIGIT, "yes", "no")
+    classifier = make_pipeline(StandardScaler(), LogisticRegression())
+    learner = ActiveLearner(
+        classifier, strategy=MostLikelySampling("yes"), random_state=0
+    ).fit(X)
+    rule = RecallAbove("yes", recall=RECALL, confidence=CONFIDENCE, certify=True)
+    rows = []
+    while not rows or (rows[-1][0] == learner.n_labeled_ and not learner.reached(rule)):
+        learner.run(ArrayOracle(y), learner.n_labeled_ + EVERY, rule)
+        report = learner.recall_report("yes", confidence=CONFIDENCE)
+        shares = (
+            report.n_found / (y == "yes").sum(),
+            report.estimate if report.estimate is not None else np.nan,
+            report.lower_limit,
+        )
+        cells = ["" if np.isnan(share) else f"{100 * share:.1f}" for share in shares]
+        rows.append([report.n_labeled, *cells, report.n_random])
+        print(*rows[-1], sep=" | ", flush=True)
+    return rows
+
+
+PARTS = "sessions", "example"
+
+
 def main(argv=None):
-    """Run the sessions and print the table."""
+    """Run the sessions and print the tables."""
     parser = command.parser(__doc__, "quick")
     parser.add_argument("--sessions", type=int, default=1000)
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     options = parser.parse_args(argv)
     n_all = 2 if options.quick else options.sessions
     note = f"confidence {CONFIDENCE}, recall {RECALL}"
     tables = command.tables("recall", options, note)
     print_environment(tables.facts)
+    if "example" in options.part:
+        header = ["labels", "recall", "estimate", "lower limit", "random rows"]
+        tables.show("recall-example", header, example())
+    if "sessions" not in options.part:
+        return
     rows = []
     for n_rows, ratios in POOLS.items():
         n_sessions = n_all if n_rows < MANY_ROWS else max(2, n_all // 10)

@@ -241,16 +241,21 @@ class QueryMixin:
             rules, lambda context: largest_share(rules, context)
         )
 
-    def _next_rows(self, rules, k, share):
-        # Rows of the next query, and whether they are an audit: drawn at random.
+    def _next_rows(self, rules, k, share, excluded=()):
+        # Rows of the next query, and whether they are an audit: drawn at random. If
+        # rows are excluded, those of a rule are not replaced.
         if rules:
             selected = self._call_with_context(
                 rules, lambda context: selected_by(rules, context, k)
             )
             if selected is not None:
-                return selected
-        audit = self._audit_rows(k, max(share, self._random_share(rules)))
-        return (self.query(k), False) if audit is None else (audit, True)
+                return (np.empty(0, dtype=np.intp), False) if excluded else selected
+        share = max(share, self._random_share(rules))
+        audit = self._audit_rows(k, share, excluded)
+        if audit is not None:
+            return audit, True
+        rows = self.query(k + len(excluded))
+        return rows[~np.isin(rows, list(excluded))] if excluded else rows, False
 
     def _audit_predictions(self, rows):
         # Predictions for random rows; suggestions, until there is a classifier.
@@ -532,12 +537,17 @@ class QueryMixin:
         return int(batch.known.sum())
 
     @reads_consistent
-    def _audit_rows(self, k, audit_share):
+    def _audit_rows(self, k, audit_share, excluded=()):
         # Random rows for an audit, in a share of the queries, if there is a model.
         if audit_share <= 0.0 or self._model() is None:
             return None
-        rng = np.random.default_rng([self._seed, self._n_taught, FOR_AUDIT])
-        candidates = np.flatnonzero((self._codes < 0) & ~self._skipped)
+        key = [self._seed, self._n_taught, FOR_AUDIT]
+        is_candidate = (self._codes < 0) & ~self._skipped
+        if excluded:
+            key.append(len(excluded))
+            is_candidate[list(excluded)] = False
+        rng = np.random.default_rng(key)
+        candidates = np.flatnonzero(is_candidate)
         if rng.random() >= audit_share or not len(candidates):
             return None
         return rng.choice(candidates, min(k, len(candidates)), replace=False)

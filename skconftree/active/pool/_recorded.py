@@ -115,10 +115,10 @@ class LearnerView:
         """Number of wrong predictions and of rows of each audit, in order."""
         return self._consistent._audits()
 
-    def next_rows(self, rules, share):
+    def next_rows(self, rules, share, excluded=()):
         """Rows of the next query, and their predictions if they are an audit."""
         rows, is_audit = self._learner._next_rows(
-            rules, self._learner.batch_size, share
+            rules, self._learner.batch_size, share, excluded
         )
         if not is_audit:
             return rows, None
@@ -448,8 +448,8 @@ class RecordedLearner:
         if part:
             answered = [entry.row for entry, _ in part]
             queue = self._queue_rows(part[0][0].batch, answered)
-            if [queried.row for queried in queue[: len(part)]] == answered:
-                self._queue = queue[len(part) :]
+            if set(answered) <= {queried.row for queried in queue}:
+                self._queue = [row for row in queue if row.row not in answered]
             else:  # by another version, or if other rows were skipped
                 self.view.learn(*_batch_arguments(part))
         self._part = part if self._queue else []
@@ -552,17 +552,21 @@ class RecordedLearner:
         return self._ledger
 
     def _queue_rows(self, batch, answered=()):
-        rows, predictions = self.view.next_rows(self.rules, self.share)
-        predictions = predictions or [NO_LABEL] * len(rows)
         rows = [
             (row, prediction)
-            for row, prediction in zip(rows.tolist(), predictions, strict=True)
+            for row, prediction in self._select()
             if row in answered or row not in self._skipped
         ]
         return [
             QueriedRow(row, batch, len(rows) - i, prediction, False)
             for i, (row, prediction) in enumerate(rows, 1)
         ]
+
+    def _select(self, excluded=()):
+        # Rows of the next query, and their predictions if it is an audit.
+        rows, predictions = self.view.next_rows(self.rules, self.share, excluded)
+        predictions = predictions or [NO_LABEL] * len(rows)
+        return list(zip(rows.tolist(), predictions, strict=True))
 
     @property
     def has_model(self):
@@ -584,31 +588,63 @@ class RecordedLearner:
         self._update()
         return not self._queue
 
-    def next_row(self, by=None):
-        """Next row to label, the same until it is labeled; None if no row is left."""
+    def next_row(self, by=None, reserved=()):
+        """Next row to label, the same until it is labeled; None if no row is left.
+
+        Rows that are `reserved` for other annotators are not returned.
+        """
         self._update()
-        row = self._second_opinion(by)
+        row = self._second_opinion(by, reserved)
         if row is not None:
             return QueriedRow(row, None, 0, NO_LABEL, True)
         if not self._queue:
-            numbers = [entry.batch for entry in self._ledger.entries if entry.batch]
-            self._queue = self._queue_rows(max(numbers, default=0) + 1)
-        return self._queue[0] if self._queue else None
+            self._queue = self._queue_rows(self._next_batch())
+        for queried in self._queue:
+            if queried.row not in reserved:
+                return queried
+        if not reserved:
+            return None
+        for row, prediction in self._select(reserved):
+            if row not in self._skipped:
+                return QueriedRow(row, self._next_batch(), 0, prediction, False)
+        return None
+
+    def _next_batch(self):
+        numbers = [entry.batch for entry in self._ledger.entries if entry.batch]
+        return max(numbers, default=0) + 1
+
+    def is_open(self, queried):
+        """Whether the label of a row that was queried is still needed."""
+        n_opinions = len(self.ledger.opinions().get(queried.row, ()))
+        return n_opinions == int(queried.again)
 
     def add_label(self, queried, label, by=None, suggested=None, price=None):
         """Write a label to the journal, then learn it; None skips the row.
 
-        `suggested` are the labels that were shown, by their sources.
+        `suggested` are the labels that were shown, by their sources. A row that does
+        not belong to the present query, because several annotators label at once, is a
+        query of its own.
         """
         label = self.view.plain_label(label)
         self._update()
-        self._ledger.add(self._append(queried, label, by, suggested, price))
+        rows = [other.row for other in self._queue]
+        if queried.row in rows:
+            batch, n_left = self._queue[0].batch, len(self._queue) - 1
+            queried = queried._replace(batch=batch, n_remaining=n_left)
+            del self._queue[rows.index(queried.row)]
+        elif not queried.again:
+            self.finish()
+            queried = queried._replace(batch=self._next_batch(), n_remaining=0)
+        try:
+            self._ledger.add(self._append(queried, label, by, suggested, price))
+        except BaseException:
+            self._n_learned_lines = None  # the queue is computed again
+            raise
         if label is None:
             self._skipped.add(queried.row)
         if queried.again:
             self._update()
             return
-        self._queue.pop(0)
         part = self._ledger.batches()[-1]
         self._part = part if self._queue else []
         if not self._queue:
@@ -687,7 +723,7 @@ class RecordedLearner:
         self.journal.append(record)
         return record
 
-    def _second_opinion(self, by):
+    def _second_opinion(self, by, reserved=()):
         # A row with one label, preferably of another annotator, or None: the one whose
         # label the model finds least probable. A function of the labels.
         if self.repeat <= 0.0:
@@ -705,6 +741,7 @@ class RecordedLearner:
         recent = {entry.row for entry in answers[-MIN_LABELS_BETWEEN:]}
         rows = [row for row, annotator in annotators.items() if annotator != by]
         rows = sorted(rows or [row for row in annotators if row not in recent])
+        rows = [row for row in rows if row not in reserved]
         if not rows:
             return None
         if self.view.model is None or not hasattr(self.learner, "predict_proba"):

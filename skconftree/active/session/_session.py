@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from os import PathLike
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -55,6 +56,9 @@ from ._terminal import ENDS, label_at_terminal
 if TYPE_CHECKING:
     from ..pool._estimate import ErrorEstimate
     from ..pool._learner import ActiveLearner
+
+
+RESERVED_SECONDS = 300.0  # since the last request of the annotator
 
 
 class LabelingSession:
@@ -245,10 +249,11 @@ class LabelingSession:
             except BaseException:
                 self._record.journal.close()
                 raise
-        # cached at the last query: the number of lines of the journal, the question,
-        # and why the session has ended
+        # cached at the last query: the number of lines of the journal and the
+        # annotator, the question, and why the session has ended
         self._last_query = None, None, None
         self._queried = None  # the `QueriedRow` of this question
+        self._reserved = {}  # that of each annotator, and the time of the last request
         self._uncertified = None  # the rule whose recall is not certified at the end
 
     def _record_suggestions(self):
@@ -445,6 +450,7 @@ class LabelingSession:
             every label is accepted, so none has to be added.
         """
         self._record.add_class(label, self.annotator)
+        self._forget_reserved()
 
     def question(self) -> Question | None:
         """Return the next row to label.
@@ -458,15 +464,42 @@ class LabelingSession:
         return self._next()[1]
 
     def _next(self):
-        if self._last_query[0] != len(self._record.journal.lines):
+        if self._last_query[0] != (len(self._record.journal.lines), self.annotator):
             self._queried, ended = None, self._ended()
             if ended is None:
-                self._queried = self._record.next_row(self.annotator)
+                self._queried = self._next_row()
                 ended = "rows" if self._queried is None else None
             question = self._queried and self._question_of(self._queried)
             n_lines = len(self._record.journal.lines)  # a rule may have added one
-            self._last_query = n_lines, question, ended
+            self._last_query = (n_lines, self.annotator), question, ended
+        if self._queried is not None:
+            self._reserved[self.annotator] = self._queried, monotonic()
         return self._last_query
+
+    def _next_row(self):
+        # The row that is reserved for the annotator, or another one that is reserved
+        # for nobody.
+        others = self._rows_of_others()
+        queried, _ = self._reserved.get(self.annotator, (None, 0.0))
+        if queried is not None and queried.row not in others:
+            if self._record.is_open(queried):
+                return queried
+        return self._record.next_row(self.annotator, others)
+
+    def _rows_of_others(self):
+        return {
+            queried.row
+            for annotator, (queried, time) in self._reserved.items()
+            if annotator != self.annotator and monotonic() - time < RESERVED_SECONDS
+        }
+
+    def _shown_rows(self):
+        # All rows that are shown to annotators.
+        return {queried.row for queried, _ in self._reserved.values()}
+
+    def _forget_reserved(self):
+        # After each change by the annotator, another row may be the most informative.
+        self._reserved.pop(self.annotator, None)
 
     def _ended(self):
         record = self._record
@@ -534,6 +567,7 @@ class LabelingSession:
             )
         suggested = None if label is None else self._suggested(self._queried.row)
         self._record.add_label(self._queried, label, self.annotator, suggested)
+        self._forget_reserved()
 
     def certify(self, agree: bool = True) -> None:
         """Decide whether to certify the recall after discovery has ended.
@@ -558,6 +592,7 @@ class LabelingSession:
                 'rule has ended, that is if progress().ended is "discovery".'
             )
         self._record.decide(self._uncertified, bool(agree), self.annotator)
+        self._forget_reserved()
 
     def undo(self) -> int:
         """Withdraw the last label, skip or change of a label.
@@ -572,7 +607,9 @@ class LabelingSession:
         ValueError
             If there is no label, or if the last one is by another annotator.
         """
-        return self._record.undo(self.annotator).row
+        row = self._record.undo(self.annotator).row
+        self._forget_reserved()
+        return row
 
     def relabel(self, row: int, label: LabelsLike) -> None:
         """Change the label of an earlier row; later labels are not affected.
@@ -585,6 +622,7 @@ class LabelingSession:
             The new label; None withdraws the label.
         """
         self._record.relabel(row, label, self.annotator)
+        self._forget_reserved()
 
     def close(self) -> None:
         """Learn all labels, and release the journal for other sessions."""

@@ -15,12 +15,16 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from os import PathLike
+from time import monotonic
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
+from zlib import crc32
 
 from ...utils._markup import escape
 from .._journal import same_label
 from .._strategy import choices, typed_like
 from ._explanations import visible
+from ._session import RESERVED_SECONDS
 from ._terminal import (
     COMMANDS,
     check_labels_and_columns,
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 MAX_CONTENT_BYTES = 4096  # of a request's content
+MAX_NAME = 80  # characters of an annotator's name
 TIMEOUT = 20.0  # seconds without data after which a connection is closed
 JSON = "application/json"
 # Content security policy of all responses except the page: nothing is allowed.
@@ -119,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
             page = self.server.page
             return HTTPStatus.OK, page, "text/html; charset=utf-8", self.server.policy
         if path == "state":
-            return _json(HTTPStatus.OK, self.server.api.state())
+            return _json(HTTPStatus.OK, self.server.api.state(self._annotator()))
         picture = re.fullmatch(r"picture/([0-9]{1,15})/([0-9]{1,6})", path)
         if picture is None:
             raise RequestError(HTTPStatus.NOT_FOUND, "This address does not exist.")
@@ -139,8 +144,18 @@ class _Handler(BaseHTTPRequestHandler):
             raise RequestError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type must be {JSON}."
             )
-        self._request = self._read_request()
-        return _json(HTTPStatus.OK, self.server.api.act(self._request))
+        self._request, annotator = self._read_request(), self._annotator()
+        return _json(HTTPStatus.OK, self.server.api.act(self._request, annotator))
+
+    def _annotator(self):
+        # Name of the person at this browser, or None.
+        name = unquote(self._single_header("X-Annotator") or "")
+        name = " ".join(visible(name).split())
+        if len(name) > MAX_NAME:
+            raise RequestError(
+                HTTPStatus.BAD_REQUEST, f"The name has more than {MAX_NAME} characters."
+            )
+        return name or None
 
     def _read_request(self):
         size = self._single_header("Content-Length") or ""
@@ -271,10 +286,16 @@ class WebOracle:
     journal) before the next row is shown. The page can be reloaded, and closed and
     opened again.
 
+    Several people can label at once, each in a browser. The page asks for their names,
+    which are stored in the browser and in the journal. A row that is shown to one
+    person is not shown to another, until it is labeled or skipped, or for five minutes
+    after the last request of the first person.
+
     Parameters
     ----------
     session : LabelingSession
-        The session. Do not use it otherwise until :meth:`close` is called.
+        The session. Do not use it otherwise until :meth:`close` is called. Its
+        `annotator` is the name of people who do not enter one.
     show : list of str, default=None
         Columns to show. None: all.
     images : str or path-like, default=None
@@ -294,6 +315,10 @@ class WebOracle:
     Notes
     -----
     In a notebook, the object is displayed as a link to the page.
+
+    If several people label at once, their labels are learned in the order in which they
+    arrive. Limits of the error rate and of the recall then assume that this order does
+    not depend on the labels of rows that were drawn at random.
 
     Examples
     --------
@@ -379,6 +404,8 @@ class _Api:
 
     def __init__(self, session, show, images):
         self.session, self.show, self.images = session, show, images
+        self.default_name = session.annotator
+        self._last_requests = {}  # times by annotator
         self.lock = threading.Lock()
         self.quit = threading.Event()
         self.open = True
@@ -388,20 +415,27 @@ class _Api:
         """Wait for the current request, and reject all later ones."""
         with self.lock:
             self.open = False
+            self.session.annotator = self.default_name
         self.quit.set()
 
-    def state(self):
+    def _enter(self, annotator):
+        # Continue the session as one of the people at their browsers.
+        self._check_open()
+        self.session.annotator = annotator or self.default_name
+        self._last_requests[self.session.annotator] = monotonic()
+
+    def state(self, annotator=None):
         """Return the content of the page."""
         with self.lock:
+            self._enter(annotator)
             return self._state()
 
     def picture(self, row, index):
         """Return type and content of an image of the current row, or a listed one."""
         with self.lock:
             self._check_open()
-            question = self.session.question()
             shown = {answer["row"] for answer in self._answers()}
-        shown |= set() if question is None else {question.row}
+            shown |= self.session._shown_rows()
         values = self._values(row) if row in shown else []
         image = None
         if index < len(values):
@@ -410,15 +444,15 @@ class _Api:
             raise RequestError(HTTPStatus.NOT_FOUND, "This image does not exist.")
         return image
 
-    def act(self, request):
+    def act(self, request, annotator=None):
         """Execute a request, unless the page was outdated; return the new content."""
         with self.lock:
-            self._check_open()
+            self._enter(annotator)
             if str(request.get("do")) not in ACTS:
                 raise RequestError(
                     HTTPStatus.BAD_REQUEST, "This action does not exist."
                 )
-            if request.get("seen") != self._n_lines():
+            if request.get("seen") != self._seen():
                 raise RequestError(
                     HTTPStatus.CONFLICT,
                     "Another page has changed a label. This page is now up to date.",
@@ -427,12 +461,23 @@ class _Api:
                 more = ACTS[request["do"]](self, request)
             except ValueError as error:
                 raise RequestError(HTTPStatus.CONFLICT, str(error)) from error
-            return self._state() | more
+            return more if more.get("quit") else self._state() | more
 
     def sent(self, request):
-        """End `wait` after the response to "quit" was sent."""
-        if request["do"] == "quit":
+        """End `wait` after the response to "quit" was sent to the last person."""
+        if request.get("do") == "quit" and not self._last_requests:
             self.quit.set()
+
+    def _quit(self, request):
+        # Others may continue; people who have closed their page are not waited for.
+        self.session._forget_reserved()
+        del self._last_requests[self.session.annotator]
+        self._last_requests = {
+            annotator: time
+            for annotator, time in self._last_requests.items()
+            if monotonic() - time < RESERVED_SECONDS
+        }
+        return {"quit": True}
 
     def _check_open(self):
         if not self.open:
@@ -440,6 +485,29 @@ class _Api:
 
     def _n_lines(self):
         return len(self.session._record.journal.lines)
+
+    def _seen(self):
+        # What a page must have seen: the lines of its annotator, and the labels, which
+        # it refers to by their positions. Lines of other people do not matter.
+        lines, name = self.session._record.journal.lines, self.session.annotator
+        n_own = sum(line.get("by") == name for line in lines)
+        return [n_own, crc32(repr(self.session.labels).encode())]
+
+    def _undo(self, request):
+        # The last label of this person, who is then shown the row again.
+        try:
+            row = self.session.undo()
+        except ValueError:
+            own = (
+                answer
+                for answer in self.session.answers()
+                if answer["opinions"] == [(self.session.annotator, answer["label"])]
+            )
+            row = next((answer["row"] for answer in own), None)
+            if row is None:
+                raise
+            self.session.relabel(row, None)
+        return _note(f"Row {row}: label withdrawn.")
 
     def _answer(self, request):
         label, row = self._label(request), self._row(request)
@@ -493,7 +561,8 @@ class _Api:
         session = self.session
         question, progress = session.question(), session.progress()
         return {
-            "seen": self._n_lines(),  # returned by the page with each request
+            "seen": self._seen(),  # returned by the page with each request
+            "annotator": visible(session.annotator or ""),
             "labels": [visible(str(label)) for label in session.labels],
             "keys": [
                 key if len(key) == 1 else ""
@@ -511,6 +580,8 @@ class _Api:
 
     def _ended(self, progress):
         # Why the session has ended, and the estimate of the error rate.
+        if progress.ended == "rows" and self.session._rows_of_others():
+            return "The last rows are shown to other people. Reload the page later."
         n_lines, estimate = self._estimate
         if n_lines != self._n_lines():
             estimate = str(self.session.estimate_error())
@@ -561,6 +632,7 @@ class _Api:
         text = " ".join(value for _, value in self._values(answer["row"]))
         return {
             "row": answer["row"],
+            "annotator": visible(answer["annotator"] or ""),
             "label": self._index_of(answer["label"]),
             "text": visible(text[:MAX_CHARACTERS]),
             "picture": next(
@@ -581,11 +653,11 @@ def _note(text):
 ACTS = {
     "answer": _Api._answer,
     "skip": _Api._skip,
-    "undo": lambda api, _: _note(f"Row {api.session.undo()}: label withdrawn."),
+    "undo": _Api._undo,
     "relabel": _Api._relabel,
     "why": _Api._why,
     "error rate": _Api._error_rate,
     "new label": _Api._add_label,
     "certify": _Api._certify,
-    "quit": lambda api, _: {"quit": True},
+    "quit": _Api._quit,
 }
