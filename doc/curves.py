@@ -398,7 +398,26 @@ def draw_early_rows():
     )
 
 
+def draw_recall_example():
+    """Recall of a rare class in a session, with its estimate and lower limit."""
+    names = {"recall": "true recall", "estimate": "estimate", "lower limit": "limit"}
+    lines = {
+        name: [
+            (number(row["labels"]), number(row[column]))
+            for row in table("recall-example")
+            if row[column]
+        ]
+        for column, name in names.items()
+    }
+    return curves(
+        "Recall in a session that finds a rare class and then certifies 80%",
+        [("recall, %", lines)],
+        "labels",
+    )
+
+
 CURVES = {
+    "recall-example": draw_recall_example,
     "early-rows": draw_early_rows,
     "paper-c-random": draw_random_trees,
     "paper-c-courses": draw_courses,

@@ -404,6 +404,7 @@ class _Api:
 
     def __init__(self, session, show, images):
         self.session, self.show, self.images = session, show, images
+        session._forget_reserved()  # nobody has seen a row yet
         self.default_name = session.annotator
         self._last_requests = {}  # times by annotator
         self.lock = threading.Lock()
