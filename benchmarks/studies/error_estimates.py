@@ -7,9 +7,11 @@
 - `ActiveLearner.estimate_error`: sessions of 100 labels, a share of which is drawn at
   random from half of the rows. Mean error rate of the final classifier on the other
   half, mean estimate with its standard error over the sessions, the share of sessions
-  whose limits contain the error rate, and the mean width of the limits. Beside it two
-  simpler estimates: the cross-validated error rate of all labels, and that of the
-  audit, which is of earlier classifiers.
+  whose limits contain the error rate, and the mean width of the limits. Beside it the
+  error rate on the other half of the classifiers that are refitted without a fold, and
+  two simpler estimates: the cross-validated error rate of all labels, and that of the
+  audit, which is of earlier classifiers. The strategy is margin sampling, except in one
+  row, in which all rows are drawn at random.
 
     python benchmarks error_estimates
 """
@@ -37,11 +39,16 @@ RISKS = {  # error rate of the classifier at each audited row
     "0.3, then 0.05": np.where(STEPS < 60, 0.3, 0.05),
 }
 N_LABELS, BATCH = 100, 5
+
+
+def flipped():
+    """Two classes, 5% of whose labels are flipped."""
+    return make_classification(4000, 20, flip_y=0.1, random_state=0)
+
+
 POOLS = {
-    "two classes, 5% of them flipped": (
-        lambda: make_classification(4000, 20, flip_y=0.1, random_state=0),
-        GaussianNB(),
-    ),
+    "two classes, 5% of them flipped": (flipped, GaussianNB()),
+    "the same, all rows random": (flipped, GaussianNB(), "random"),
     "breast cancer": (
         lambda: load_breast_cancer(return_X_y=True),
         make_pipeline(StandardScaler(), LogisticRegression()),
@@ -86,11 +93,11 @@ def limit_rows(n_sessions):
         yield [name, *rates]
 
 
-def session(make, estimator, share, seed):
+def session(share, seed, make, estimator, strategy="margin"):
     """Error rate, estimate, limits, and simpler estimates of one session."""
     X, test, y, y_test = train_test_split(*make(), test_size=0.5, random_state=seed)
     learner = ActiveLearner(
-        estimator, strategy="margin", batch_size=BATCH, random_state=seed
+        estimator, strategy=strategy, batch_size=BATCH, random_state=seed
     )
     learner.fit(X).run(ArrayOracle(y), budget=N_LABELS, random_share=share)
     estimate = learner.estimate_error()
@@ -98,21 +105,25 @@ def session(make, estimator, share, seed):
     wrong, n = learner.audit_
     truth = (learner.predict(test) != y_test).mean()
     of_labels = cross_validated_errors(learner, rows).mean()
-    return [truth, *estimate[:3], of_labels, wrong / max(n, 1)]
+    refitted = [
+        (learner._without_rows(fold).predict(test) != y_test).mean()
+        for fold in np.array_split(np.random.default_rng(seed).permutation(rows), 10)
+    ]
+    return [truth, *estimate[:3], np.mean(refitted), of_labels, wrong / max(n, 1)]
 
 
 def estimate_rows(n_sessions, shares):
     """Rows of the table of estimates."""
-    for name, (make, estimator) in POOLS.items():
+    for name, pool in POOLS.items():
         for share in shares:
             found = np.array(
-                [session(make, estimator, share, seed) for seed in range(n_sessions)]
+                [session(share, seed, *pool) for seed in range(n_sessions)]
             )
-            truth, estimate, low, high, of_labels, of_audit = found.T
+            truth, estimate, low, high, *others = found.T
             inside = ((low <= truth) & (truth <= high)).astype(float)
             width = f"{np.mean(high - low):.2f}"
             means = map(with_error, (truth, estimate, inside))
-            yield [name, share, *means, width, *map(with_error, (of_labels, of_audit))]
+            yield [name, share, *means, width, *map(with_error, others)]
 
 
 def main(argv=None):
@@ -131,6 +142,6 @@ def main(argv=None):
         tables.show("audit-limits", header, list(limit_rows(n_limits)))
     if options.part != "limits":
         header = ["pool", "random share", "error rate", "estimate", "inside", "width"]
-        header += ["of all labels", "of the audit"]
+        header += ["refitted", "of all labels", "of the audit"]
         rows = list(estimate_rows(n_sessions, (0.3,)))
         tables.show("error-estimates", header, rows)
