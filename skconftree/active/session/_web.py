@@ -286,8 +286,8 @@ class WebOracle:
     journal) before the next row is shown. The page can be reloaded, and closed and
     opened again.
 
-    Several people can label at once, each in a browser. The name that a person enters on
-    the page is stored in the browser and in the journal. A row that is shown to one
+    Several people can label at once, each in a browser. The name that a person enters
+    on the page is stored in the browser and in the journal. A row that is shown to one
     person is not shown to another, until it is labeled or skipped, or for five minutes
     after the last request of the first person.
 
