@@ -219,10 +219,13 @@ class ReportingMixin:
         -----
         *What is estimated* is the error rate over all rows of the pool that were not
         skipped, if each row is predicted by the classifier refitted without its tenth
-        of the labels. The estimate is pessimistic: these classifiers have fewer labels,
-        and the strategy selected the others in response to the labels that they lack.
-        The limits do not include this bias, so that they can miss the error rate more
-        often than their confidence level says; the user guide has measurements.
+        of the labels. The estimate can be pessimistic, because the strategy selected
+        the other rows in response to the labels that these classifiers lack. That they
+        have fewer labels matters less, and without a query strategy there is no such
+        bias; the user guide has measurements. The limits do not include the bias, so
+        that they can miss the error rate more often than their confidence level says.
+        Weights cannot remove it. :class:`RiskBelow` avoids it: it judges each row
+        before it is learned.
 
         Labeled rows are predicted by stratified 10-fold cross-validation. A row that
         was drawn at random represents all rows that were unlabeled at that time; a row
