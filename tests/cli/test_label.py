@@ -545,11 +545,7 @@ def test_the_recall_of_a_rare_class_is_certified(numbers, monkeypatch, capsys):
     assert "Recall is at least 2" in told
     lines = list(map(json.loads, journal.read_text().splitlines()[1:]))
     assert sum("certify" in line for line in lines) == 1
-    journal.unlink()
-    assert label(monkeypatch, "1" * 60, *argv, "--certify") == 0
-    told = capsys.readouterr().out
-    assert "Certify the recall?" not in told
-    assert "The stopping rule is reached" in told
+    assert label(monkeypatch, "", *argv, "--certify") == 0  # or given in advance
 
 
 def test_a_strategy_of_leaves_takes_a_tree(numbers, monkeypatch, capsys):

@@ -85,7 +85,9 @@ def test_a_person_is_asked_once_whether_to_certify(path):
             one.certify()
 
 
-@pytest.mark.parametrize("agreed", ["before", "when asked"])
+@pytest.mark.parametrize(
+    "agreed", ["before", pytest.param("when asked", marks=pytest.mark.slow)]
+)
 def test_a_killed_session_continues_with_the_same_row(path, tmp_path, agreed):
     certify, questions = agreed == "before", {}
     with session(path, rule(certify=certify)) as one:
@@ -116,6 +118,7 @@ def test_a_killed_session_continues_with_the_same_row(path, tmp_path, agreed):
             assert one.question() == expected
 
 
+@pytest.mark.slow
 def test_a_function_is_asked_once(path):
     reports = []
 
