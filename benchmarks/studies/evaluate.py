@@ -205,11 +205,13 @@ def n_failed(model, X, y, metric, n_runs):
 def main(argv=None):
     """Run the study and show its tables."""
     parser = command.parser(__doc__, "data", "quick")
+    parser.add_argument("--part", choices=("labels", "misses"), action="append")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--misses", type=int, default=1_000)
     options = parser.parse_args(argv)
     n_runs = 3 if options.quick else options.runs
     n_misses = 5 if options.quick else options.misses
+    parts_to_run = options.part or ["labels", "misses"]
     folder = data.data_folder(options.data)
     tables = command.tables("evaluate", options, f"{n_runs} runs per table")
     print_environment(tables.facts)
@@ -219,26 +221,33 @@ def main(argv=None):
     rows, others, failures = [], [], []
     for name in names:
         for model, *parts in fitted(name, folder):
-            n = n_runs if model == "forest" else max(3, n_runs // 4)
-            rows.append(compared(name, model, "accuracy", parts, n))
-            if model == "forest" and name in SOME_TABLES:
-                for metric in OTHERS:
-                    n = max(3, n_runs // 4)
-                    others.append(compared(name, model, metric, parts, n))
-            for metric in MISSES.get((name, model), ()):
-                failed = n_failed(*parts, metric, n_misses)
-                failures.append([name, model, metric, f"{failed} of {n_misses:,}"])
-                print(*failures[-1], sep=" | ", flush=True)
-    for model in MODELS:
-        ratios = [float(row[8]) for row in rows if row[1] == model]
-        if ratios:
-            print(f"{model}: median {np.median(ratios):.2f}, largest {max(ratios):.2f}")
-    header = [
-        *("table", "model", "metric", "rows", "true value"),
-        *("half width", "labels", "uniform: betting / beta-binomial", "ratio"),
-        "limits fail",
-    ]
-    tables.show("evaluate", header, rows)
-    tables.show("evaluate-metrics", header, others)
-    header = ["table", "model", "metric", "limits ever fail"]
-    tables.show("evaluate-misses", header, failures)
+            few = max(3, n_runs // 4)
+            if "labels" in parts_to_run:
+                n = n_runs if model == "forest" else few
+                rows.append(compared(name, model, "accuracy", parts, n))
+                if model == "forest" and name in SOME_TABLES:
+                    others += [compared(name, model, m, parts, few) for m in OTHERS]
+            if "misses" in parts_to_run:
+                for metric in MISSES.get((name, model), ()):
+                    failed = n_failed(*parts, metric, n_misses)
+                    failures.append([name, model, metric, f"{failed} of {n_misses:,}"])
+                    print(*failures[-1], sep=" | ", flush=True)
+    if rows:
+        for model in MODELS:
+            ratios = [float(row[8]) for row in rows if row[1] == model]
+            rows.append(
+                [
+                    *("median", model, "accuracy", "", "", "", "", ""),
+                    *(f"{np.median(ratios):.2f}", f"largest ratio {max(ratios):.2f}"),
+                ]
+            )
+        header = [
+            *("table", "model", "metric", "rows", "true value"),
+            *("half width", "labels", "uniform: betting / beta-binomial", "ratio"),
+            "limits fail",
+        ]
+        tables.show("evaluate", header, rows)
+        tables.show("evaluate-metrics", header, others)
+    if failures:
+        header = ["table", "model", "metric", "limits ever fail"]
+        tables.show("evaluate-misses", header, failures)

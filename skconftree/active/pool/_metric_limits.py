@@ -281,36 +281,31 @@ class MetricLimits:
         width /= np.sqrt(max(self.n_draws, N_UNIFORM))
         ratios = np.clip([center - width, center + width], 1e-4, 1.0 - 1e-4)
         expected = numerator - ratios * denominator
-        residuals = [part[inside] for part in self._residuals(ratios, self.chance)]
-        unit = self._unit(ratios)[inside] * span[:, None]
-        best, found = None, np.inf
-        for power in POWERS:
-            weight = deviation**power
-            total = size @ weight
-            drawn = size * weight / total
-            scale = (total / weight)[:, None]
-            low = (residuals[0] * scale).min(axis=0)
-            high = (residuals[1] * scale).max(axis=0)
-            outcomes = np.stack([-p[:, None] * unit, (1.0 - p)[:, None] * unit])
-            outcomes = outcomes * scale
-            chances = np.stack([drawn * (1.0 - p), drawn * p])
-            cost = 0.0
-            for j, sign in enumerate((1, -1)):  # evidence against the lower, upper one
-                null = -expected[j]
-                if sign > 0:
-                    shares = (outcomes[..., j] - low[j]) / (null - low[j])
-                    valid = null > low[j]
-                else:
-                    shares = (high[j] - outcomes[..., j]) / (high[j] - null)
-                    valid = high[j] > null
-                if not valid:
-                    continue
-                factors = 1.0 + FRACTIONS[:, None, None] * (shares - 1.0)
-                growth = (chances * np.log(np.maximum(factors, 1e-12))).sum(axis=(1, 2))
-                distance = abs(ratios[j] - center)
-                cost += distance / np.sqrt(max(growth.max(), 1e-12))
-            if cost < found * (1.0 - 1e-9):
-                best, found = weight, cost
+        residuals = [part[inside].T for part in self._residuals(ratios, self.chance)]
+        unit = self._unit(ratios)[inside].T * span  # by ratio and cell
+        # by power and cell: weights, chances of the outcomes, factors of the values
+        weights = deviation ** POWERS[:, None]
+        total = (weights @ size)[:, None]
+        drawn, scale = size * weights / total, total / weights
+        chances = np.stack([drawn * (1.0 - p), drawn * p])[:, None]
+        values = np.stack([-p * unit, (1.0 - p) * unit])[:, :, None] * scale
+        # the first ratio is too low, the second one too high
+        ends = np.stack(
+            [
+                (residuals[0][0] * scale).min(axis=-1),
+                (residuals[1][1] * scale).max(axis=-1),
+            ]
+        )
+        gaps = SIGNS * (-expected[:, None] - ends)
+        shares = SIGNS[:, :, None] * (values - ends[:, :, None])
+        shares = shares / np.maximum(gaps, SMALLEST)[:, :, None]
+        shares = np.clip(shares, 0.0, LARGEST)
+        factors = 1.0 + FRACTIONS.reshape(-1, 1, 1, 1, 1) * (shares - 1.0)
+        growth = (chances * np.log(np.maximum(factors, 1e-12))).sum(axis=(1, 4))
+        growth = np.maximum(growth.max(axis=0), 1e-12)
+        distance = np.abs(ratios - center)[:, None]
+        cost = np.where(gaps > 0.0, distance / np.sqrt(growth), 0.0).sum(axis=0)
+        best = weights[np.flatnonzero(cost <= cost.min() * (1.0 + 1e-9))[0]]
         weight = np.full(self.cells.n_cells, best.min())
         weight[inside] = best
         return weight
