@@ -9,14 +9,19 @@ prior-posterior ratio, Waudby-Smith and Ramdas 2020); the ratio of labels is tha
 the better one. The second table has other metrics; the third one counts runs whose
 limits ever exclude the true value.
 
-    python benchmarks evaluate --data FOLDER [--runs 200] [--misses 1000]
+    python benchmarks evaluate --data FOLDER --cache SCRATCH [--misses 1000]
+
+Runs are kept in the cache folder; a second call only adds what is missing.
 
 Naive Bayes, other metrics, and betting on uniform draws have a quarter of the runs.
 """
 
+from argparse import Namespace
+
 import numpy as np
 from common import data
 from common import options as command
+from common.runs import Runs
 from common.timing import print_environment
 from scipy.special import betaln, gammaln
 from sklearn.naive_bayes import GaussianNB
@@ -83,7 +88,7 @@ def observed(cells, outcomes, seed, uniform=False, grid=GRID):
         yield limits
 
 
-def n_until(cells, outcomes, width, seed, correct):
+def n_until(cells, outcomes, width, seed, correct, uniform=False):
     """Labels until half of the width of the limits, and whether these failed."""
     grid = np.clip(correct + 4.0 * width * np.linspace(-1.0, 1.0, 121), 0.0, 1.0)
     failed, n = False, 0
@@ -95,30 +100,7 @@ def n_until(cells, outcomes, width, seed, correct):
             failed |= not low <= correct <= high
             if (high - low) / 2.0 <= width:
                 break
-    return n, failed
-
-
-def uniform_labels(cells, outcomes, n_first, n_runs, correct):
-    """Half of the width after `n_first` uniform draws, and labels until it is reached.
-
-    Medians of all runs.
-    """
-    few = [
-        width_at(cells, outcomes, n_first, seed) for seed in range(max(3, n_runs // 10))
-    ]
-    width = np.median(few)
-    grid = np.clip(correct + 4.0 * width * np.linspace(-1.0, 1.0, 121), 0.0, 1.0)
-    grid, n = np.unique(grid), []
-    for seed in range(n_runs):
-        for n_labels, limits in enumerate(
-            observed(cells, outcomes, seed, True, grid), 1
-        ):
-            if n_labels % STEP == 0:
-                low, high = limits.limits()
-                if (high - low) / 2.0 <= width:
-                    break
-        n.append(n_labels)
-    return width, np.median(n)
+    return n, bool(failed)
 
 
 def width_at(cells, outcomes, n_labels, seed):
@@ -156,7 +138,7 @@ def prior_posterior(outcomes, width, seed, prior=0.5):
     return STEP * many
 
 
-def compared(name, model_name, metric, parts, n_runs):
+def compared(name, model_name, metric, parts, n_runs, cache):
     """Row of the tables of labels."""
     model, X, y = parts
     label = int(np.bincount(y).argsort()[-2])
@@ -164,18 +146,27 @@ def compared(name, model_name, metric, parts, n_runs):
     plain, _ = cells_of(model, X, y, metric, label, n_cells=1)
     correct = truth(cells, outcomes)
     n_first = min(N_UNIFORM, len(outcomes) // 4)
-    width, uniform = uniform_labels(
-        plain, outcomes, n_first, max(3, n_runs // 4), correct
+    few = max(3, n_runs // 4)
+
+    def repeated(n, draws, one):
+        of = {"table": name, "model": model_name, "metric": metric, "draws": draws}
+        return kept(cache, n, one, **of)
+
+    width = np.median(
+        repeated(few // 2, "width", lambda s: width_at(plain, outcomes, n_first, s))
     )
-    seeds = range(n_runs)
-    ours = [n_until(cells, outcomes, width, seed, correct) for seed in seeds]
-    failed = sum(fails for _, fails in ours)
-    ours, uniform = np.median([n for n, _ in ours]), [uniform]
+    ours = repeated(
+        n_runs, "ours", lambda s: n_until(cells, outcomes, width, s, correct)
+    )
+    betting = repeated(
+        few, "betting", lambda s: n_until(plain, outcomes, width, s, correct, True)
+    )
+    uniform = [np.median([n for n, _ in betting])]
     if metric == "accuracy":
         errors = np.array([outcome for outcome, _ in outcomes])
-        uniform.append(
-            np.median([prior_posterior(errors, width, seed) for seed in seeds])
-        )
+        known = repeated(n_runs, "prior", lambda s: prior_posterior(errors, width, s))
+        uniform.append(np.median(known))
+    failed, ours = sum(fails for _, fails in ours), np.median([n for n, _ in ours])
     share = 1.0 - correct if metric in ("accuracy", "precision") else correct
     row = [
         *(name, model_name, metric, f"{len(outcomes):,}", f"{share:.3f}"),
@@ -186,26 +177,36 @@ def compared(name, model_name, metric, parts, n_runs):
     return row
 
 
-def n_failed(model, X, y, metric, n_runs):
+def kept(cache, n_runs, one, **setting):
+    """Answers of one(seed), kept in a folder."""
+    return Runs("evaluate", Namespace(runs=n_runs, cache=cache)).each(one, **setting)
+
+
+def n_failed(name, model_name, parts, metric, n_runs, cache):
     """Runs in which the true value is ever rejected, looking after each label."""
+    model, X, y = parts
     label = int(np.bincount(y).argsort()[-2])
     cells, outcomes = cells_of(model, X, y, metric, label)
-    correct = truth(cells, outcomes)
-    grid, failed = np.array([correct]), 0
-    for seed in range(n_runs):
+    grid = np.array([truth(cells, outcomes)])
+
+    def fails(seed):
         for n, limits in enumerate(observed(cells, outcomes, seed, grid=grid), 1):
             if limits.total_evidence()[0] >= 1.0 / ALPHA:
-                failed += 1
-                break
+                return True
             if n == N_LOOKS:
-                break
-    return failed
+                return False
+        return False
+
+    of = {"table": name, "model": model_name, "metric": metric, "draws": "misses"}
+    return sum(kept(cache, n_runs, fails, **of))
 
 
 def main(argv=None):
     """Run the study and show its tables."""
-    parser = command.parser(__doc__, "data", "quick")
+    parser = command.parser(__doc__, "data", "quick", "cache")
     parser.add_argument("--part", choices=("labels", "misses"), action="append")
+    parser.add_argument("--table", action="append", help="only these")
+    parser.add_argument("--metric", action="append", help="only these")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--misses", type=int, default=1_000)
     options = parser.parse_args(argv)
@@ -215,7 +216,8 @@ def main(argv=None):
     folder = data.data_folder(options.data)
     tables = command.tables("evaluate", options, f"{n_runs} runs per table")
     print_environment(tables.facts)
-    names = data.table_names(folder)
+    names = options.table or data.table_names(folder)
+    metrics = options.metric or ("accuracy", *OTHERS)
     if options.quick:
         names = [name for name in names if name in ("adult", "kr-vs-kp")]
     rows, others, failures = [], [], []
@@ -223,13 +225,19 @@ def main(argv=None):
         for model, *parts in fitted(name, folder):
             few = max(3, n_runs // 4)
             if "labels" in parts_to_run:
-                n = n_runs if model == "forest" else few
-                rows.append(compared(name, model, "accuracy", parts, n))
+                wanted = [("accuracy", n_runs if model == "forest" else few, rows)]
                 if model == "forest" and name in SOME_TABLES:
-                    others += [compared(name, model, m, parts, few) for m in OTHERS]
+                    wanted += [(metric, few, others) for metric in OTHERS]
+                for metric, n, table in wanted:
+                    if metric in metrics:
+                        of = (name, model, metric, parts, n, options.cache)
+                        table.append(compared(*of))
             if "misses" in parts_to_run:
                 for metric in MISSES.get((name, model), ()):
-                    failed = n_failed(*parts, metric, n_misses)
+                    if metric not in metrics:
+                        continue
+                    of = (name, model, parts, metric, n_misses, options.cache)
+                    failed = n_failed(*of)
                     failures.append([name, model, metric, f"{failed} of {n_misses:,}"])
                     print(*failures[-1], sep=" | ", flush=True)
     if rows:

@@ -99,7 +99,7 @@ class Pool(NamedTuple):
 
 def read_pool(options):
     """Read a table whose target column may be missing or incomplete."""
-    columns, types, notes, dialect = _texts(options)
+    columns, types, notes, dialect = all_texts(options)
     target = options.target
     written = written_columns(list(columns), target)
     columns = {name: texts for name, texts in columns.items() if name not in written}
@@ -226,9 +226,11 @@ def make_estimator(options, pool):
     return ConfidenceForestClassifier(**parameters)
 
 
-def _texts(options):
-    # Returns all columns as texts, empty for missing values, the inferred types by
-    # name, notes, and the dialect (delimiter, decimal sign and encoding).
+def all_texts(options):
+    """Read a table; return columns of texts, their types by name, notes, and dialect.
+
+    Texts of missing values are empty.
+    """
     with open_stream(options.data, None, options) as stream:
         types = dict(zip(stream.features, stream.lookahead(), strict=True))
         notes = header_notes(stream)
@@ -297,14 +299,11 @@ N_FORECAST = 20  # further labels whose benefit is estimated
 
 def run_label(options):
     """Run ``skconftree label`` and return the exit code."""
-    if options.images is not None and not options.web:
-        raise UserError("--images needs --web, because a terminal cannot show images")
-    if options.images is not None and not Path(options.images).is_dir():
-        raise UserError(f"--images {options.images!r} is not a folder")
-    options.answers = options.answers or _sibling_path(options.data, ".answers.jsonl")
-    options.output = options.output or _sibling_path(options.data, ".labeled.csv")
+    check_images(options)
+    options.answers = options.answers or sibling_path(options.data, ".answers.jsonl")
+    options.output = options.output or sibling_path(options.data, ".labeled.csv")
     if options.model is None:
-        options.model = _sibling_path(options.data, ".model")
+        options.model = sibling_path(options.data, ".model")
         _check_default_model(options.model)
     check_files(options, read=("data",), written=("output", "answers", "model"))
     with Progress() as progress:
@@ -363,17 +362,31 @@ def run_label(options):
         except JournalError as error:
             raise UserError(f"{error} Use --answers to name another file.") from error
         with session:
-            if options.web:
-                with WebOracle(session, show=show, images=options.images) as page:
-                    say(
-                        f"The questions are at {page.url}\n"
-                        "Press q there or Ctrl-C here to end; all answers are saved."
-                    )
-                    page.wait()
-            else:
-                session.label(show)
+            answer_questions(session, options, show)
             _finish(session, pool, options)
     return 0
+
+
+def check_images(options):
+    """Raise UserError if the folder of --images cannot be shown."""
+    if options.images is not None and not options.web:
+        raise UserError("--images needs --web, because a terminal cannot show images")
+    if options.images is not None and not Path(options.images).is_dir():
+        raise UserError(f"--images {options.images!r} is not a folder")
+
+
+def answer_questions(session, options, show=None):
+    """Ask for labels on a page or at the terminal, until the session ends."""
+    show = show or options.show
+    if not options.web:
+        session.label(show)
+        return
+    with WebOracle(session, show=show, images=options.images) as page:
+        say(
+            f"The questions are at {page.url}\n"
+            "Press q there or Ctrl-C here to end; all answers are saved."
+        )
+        page.wait()
 
 
 def _suggestions(pool):
@@ -495,7 +508,7 @@ def _save_model(session, pool, options):
         save_text_model(options.model, TextModel(pool.texts, model), metadata)
 
 
-def _sibling_path(path, ending):
+def sibling_path(path, ending):
     """Return the path of a file next to a table, with another extension."""
     if path == STANDARD:
         raise UserError(

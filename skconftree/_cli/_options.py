@@ -57,6 +57,8 @@ TABLES = (
     ".pq",
 )  # endings
 SHELLS = ("bash", "zsh", "fish")
+METRICS = ("accuracy", "error", "precision", "recall", "f1", "log_loss")
+EVALUATE_BUDGET = 100  # labels, without another rule
 
 SAME_DECIMAL = "that of the table that the model was trained on"
 FREE_DECIMAL = (
@@ -360,6 +362,50 @@ data POOL
   file of the model, for `skconftree predict`; default: POOL.model
 {NOMINAL}{READING}{FREE_DECIMAL}{DATES}{SEED}""",
     ),
+    "evaluate": (
+        "_evaluate run_evaluate",
+        "estimate how good a saved model is from few labels",
+        "Estimates the accuracy or another metric of a model for the rows of a table, "
+        "with confidence limits that are valid after each label. It shows rows in a "
+        "terminal or in a browser, and asks for their labels. Rows whose predictions "
+        "are doubtful are shown more often, which needs fewer labels than rows drawn "
+        "uniformly. Each label is saved before the next question, so that the command "
+        "continues when it is started again.",
+        f"""
+model MODEL
+  saved by --output of fit or stream, or by label
+data POOL
+  {TABLE}; needs the columns that the model was trained on, in any order
+--metric
+  what is estimated; error is the share of wrong predictions; default: accuracy
+--pos-label LABEL
+  class whose precision, recall or F1 is estimated; default: the second of two labels
+--budget N
+  maximum number of labels, including earlier sessions; default: {EVALUATE_BUDGET}, or
+  no limit with --half-width
+--half-width W
+  stop when half of the width of the confidence interval is at most this, such as 0.03
+--confidence C
+  confidence of the limits at all times together, between 0 and 1; default: 0.95
+--target COLUMN
+  column with labels that are known; it may be missing; default: that of the model
+--labels A,B,...
+  labels to choose from besides those of the model
+--show A,B,...
+  columns to show; default: all
+--answers FILE
+  journal, the file of the answers; default: POOL.evaluation.jsonl
+--annotator NAME
+  name of the annotator
+--web
+  ask on a web page for a browser on this machine; its address is printed
+--images DIR
+  folder of images; the page shows them if a column has their relative paths
+{READING}{SAME_DECIMAL}{SEED}
+--json FILE
+  write the estimate to this file as JSON
+""",
+    ),
     "completion": (
         "_completion run_completion",
         "print a script for shell completion of commands and options",
@@ -452,6 +498,9 @@ KEYWORDS = {
     "--settle-after": {"type": at_least(1), "default": 1000},
     "--checkpoint-every": {"type": at_least(1), "default": 100_000},
     "--stop-risk": {"type": share},
+    "--half-width": {"type": share},
+    "--confidence": {"type": share, "default": 0.95},
+    "--metric": {"choices": METRICS, "default": "accuracy"},
     "--stop-recall": {"type": share},
     "--max-error": {"type": share},
     "--random-share": {"type": share_or_zero},
@@ -472,6 +521,7 @@ KEYWORDS = {
     "stream --target": {"required": True},
     "label --target": {"default": "label"},
     "label --budget": {"type": at_least(1)},
+    "evaluate --budget": {"type": at_least(1)},
 }
 
 

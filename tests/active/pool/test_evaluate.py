@@ -23,6 +23,7 @@ from skconftree.active import (
     HalfWidthBelow,
     LabelingSession,
     ModelEvaluator,
+    WebOracle,
     evaluate,
 )
 from skconftree.active.pool import EvaluationReport
@@ -295,6 +296,23 @@ def test_session_and_journal(tmp_path):
         session(GaussianNB().fit(X[60:90], Y[60:90]))
     with pytest.raises(JournalError, match="metric="):
         session(metric="recall")
+
+
+def test_page_shows_the_report_but_no_prediction(tmp_path):
+    learner = ModelEvaluator(MODEL, metric="recall", random_state=0)
+    with (
+        LabelingSession(learner, tmp_path / "a.jsonl", X, budget=3) as session,
+        WebOracle(session) as page,
+    ):
+        for _ in range(3):
+            state = page._api.state()
+            assert "predicted" not in state["progress"]
+            assert state["labels"] == ["no", "yes"]
+            row = state["question"]["row"]
+            label = ["no", "yes"].index(Y[row])
+            act = {"do": "answer", "row": row, "label": label, "seen": state["seen"]}
+            state = page._api.act(act)
+        assert str(learner.report()) in state["ended"]
 
 
 def test_half_width_stops():
