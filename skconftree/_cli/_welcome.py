@@ -17,7 +17,6 @@ skconftree DATA.csv --target COLUMN --output MODEL        save the tree, and the
 skconftree predict MODEL NEW.csv               predict the classes of other rows
 skconftree show MODEL --as rules               the model as rules, SQL, Python, ...
 skconftree audit MODEL NEW.csv                 test each split on new labeled rows
-skconftree evaluate MODEL POOL.csv             estimate its accuracy from few labels
 skconftree stream DATA.csv --target COLUMN     a table larger than memory, row by row
 skconftree label POOL.csv --labels yes,no      choose which rows to label, label them
 skconftree fit                                 the figures of the example above
