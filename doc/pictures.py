@@ -233,6 +233,17 @@ def draw_fit():
     )
 
 
+def draw_evaluate():
+    """Labels that the evaluation of a forest needs, relative to uniform draws."""
+    rows = [
+        (row["table"], number(row["ratio"]))
+        for row in table("evaluate")
+        if row["model"] == "forest"
+    ]
+    title = "Labels for limits of equal width, relative to uniform draws"
+    return bars(title, rows, "", mark=1)
+
+
 def draw_streams():
     """How many times faster streams are learned than by MOA."""
     rows = [
@@ -324,6 +335,7 @@ PICTURES = {
     "default": draw_default,
     "baselines": draw_baselines,
     "fit": draw_fit,
+    "evaluate": draw_evaluate,
     "streams": draw_streams,
     "stream-settings": draw_settings,
     "growing": draw_growing,

@@ -338,6 +338,12 @@ class LabelingSession:
             The resumed session.
         """
         head = read_head(path)
+        if learner is None and "predictions" in head:
+            raise ValueError(
+                f"{os.fspath(path)} evaluates a classifier, which is not in the file. "
+                "Pass learner=ModelEvaluator(...), with the classifier and the "
+                "original parameters."
+            )
         what = "learner"
         remedy = "Pass learner=..., with its original parameters."
         try:
@@ -743,7 +749,7 @@ class LabelingSession:
         -------
         ErrorEstimate
             The share of wrong predictions with confidence limits; `str` returns it as a
-            sentence.
+            sentence. With a :class:`ModelEvaluator`, the report of its metric.
         """
         return self._record.complete_learner().estimate_error(confidence=confidence)
 

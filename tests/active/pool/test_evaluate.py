@@ -296,6 +296,8 @@ def test_session_and_journal(tmp_path):
         session(GaussianNB().fit(X[60:90], Y[60:90]))
     with pytest.raises(JournalError, match="metric="):
         session(metric="recall")
+    with pytest.raises(ValueError, match="Pass learner=ModelEvaluator"):
+        LabelingSession.resume(path, X)
 
 
 def test_page_shows_the_report_but_no_prediction(tmp_path):
