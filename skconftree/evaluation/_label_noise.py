@@ -12,10 +12,11 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils import check_consistent_length, check_random_state, check_scalar
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from ..ensemble import ConfidenceForestClassifier
 from ..tables._labels import exact_labels
+from ..utils._codec import class_of
 from ..utils._types import Estimator, Floats, Indices, LabelsLike, Seed, TableLike
 
+FOREST = "skconftree.ConfidenceForestClassifier"  # packages above are not imported
 N_TREES = 250
 MIN_WEIGHT = 0.3  # of a row whose label the first forest contradicts
 
@@ -237,7 +238,7 @@ def rank_label_issues(
     """
     classes, labels = _encoded(X, y)
     if estimator is None:
-        estimator = ConfidenceForestClassifier(N_TREES)
+        estimator = class_of(FOREST)(N_TREES)
     if "oob_score" not in estimator.get_params():
         raise TypeError(
             "estimator must have the parameter oob_score, as a forest has. Got "

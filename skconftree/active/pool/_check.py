@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ..._compat import Interval
-from ...tree import ConfidenceTreeClassifier
-from ...utils._codec import canonical
+from ...utils._codec import canonical, class_of
 from ...utils._types import Indices
 from .._journal import is_label, same_label
 from .._labels import in_chunks, take
@@ -27,6 +26,7 @@ from ._recall import PositivesLimit
 if TYPE_CHECKING:
     from ._context import QueryContext
 
+TREE = "skconftree.ConfidenceTreeClassifier"  # learners import no classifier
 MIN_CHECKED = 16  # rows that are drawn at random before the first tree
 GROWTH = 1.2  # of the number of checked rows until the next tree
 PRIOR_ROWS = 2.0  # rows with the mean error rate that are added to each leaf
@@ -163,7 +163,7 @@ def doubtful_rows(features, checked, is_wrong, left, rate, max_wrong, threshold)
     none = left[:0]
     if len(left) == 0 or is_wrong.all() or not is_wrong.any():
         return none
-    tree = ConfidenceTreeClassifier(pruning=None, lookahead=0, random_state=0)
+    tree = class_of(TREE)(pruning=None, lookahead=0, random_state=0)
     tree.fit(features[checked], is_wrong)
     n_nodes = tree.tree_.node_count
     if n_nodes == 1:
