@@ -2,7 +2,8 @@
 
 The attribute `needs` of a strategy or rule has the names of the capabilities: methods,
 or the keys of `NEED_DESCRIPTIONS`. *Hypotheses* are the members of an ensemble, or the
-hyperplanes of a Bayesian linear classifier.
+hyperplanes of a Bayesian linear classifier. A *learner* is an active learner, which
+wraps a classifier.
 """
 
 from sklearn.pipeline import Pipeline
@@ -73,7 +74,7 @@ def _is_committee(final):
 
 
 def with_lasting_nodes(model):
-    """Switch off refits to the first rows (`refit_rows`): leaves keep their ids."""
+    """Set `refit_rows` to 0: new trees are not refitted, so leaves keep their ids."""
     names = [n for n in model.get_params() if n.split("__")[-1] == "refit_rows"]
     return model.set_params(**dict.fromkeys(names, 0)) if names else model
 

@@ -8,7 +8,8 @@ recall (`certify`), that is to draw rows at random until its limit holds. The la
 one annotator gave to a row is called an opinion; a second opinion is the label of a row
 that has one already. An audit draws rows at random to estimate the error rate of the
 classifier. The *pool* is the table of unlabeled and labeled rows; its *fingerprint* is
-a hash of its rows.
+a hash of its rows. The shares are those of queries for second opinions (`repeat`) and
+of audits (`random_share`).
 """
 
 import contextlib
@@ -241,6 +242,7 @@ def _record(line):
     return record
 
 
+# which label counts if a row has several
 RESOLUTIONS = ("last", "first", "majority")
 NO_LABEL = object()  # marks a missing label
 

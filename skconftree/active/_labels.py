@@ -1,7 +1,8 @@
 """Labels, rows and costs of a pool or a stream.
 
 The *pool* is the table of unlabeled and labeled rows from which an active learner
-queries. A `DictRows` is a table that was made from dictionaries.
+queries, and its *costs* are what the label of each row costs. A `DictRows` is a table
+that was made from dictionaries.
 """
 
 import copy

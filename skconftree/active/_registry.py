@@ -1,7 +1,8 @@
 """Query strategies by name.
 
 Published methods: EC2 is equivalence class edge cutting, GBS generalized binary search,
-and LTS "learning to sample". A leaf strategy queries rows of the leaves of a tree.
+and LTS "learning to sample". A leaf strategy queries rows of the leaves of a tree. The
+*risk* of a leaf is its error probability times its number of rows.
 """
 
 from ._strategy import (

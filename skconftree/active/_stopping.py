@@ -1,7 +1,8 @@
 """Base class of stopping rules.
 
 Labels are queried for rows of the *pool*, the table of unlabeled and labeled rows.
-`VersionedState` stores the version of the package in pickles.
+`VersionedState` stores the version of the package in pickles. Of a `QueryContext`,
+`codes` are the class indices of rows, and `labeled` the labeled rows.
 """
 
 from __future__ import annotations

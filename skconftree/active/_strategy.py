@@ -197,6 +197,7 @@ def tie_keys(indices, context):
         labels = context.leaf_counts.sum(axis=1)
         return random, -(context.leaf_sizes / (labels + 1.0))[leaves]
     if context.tie_break == "density":
+        # squared distance to the nearest rows: dense regions first
         return random, context.density[indices]
     return (random,)
 

@@ -1,9 +1,10 @@
 """Query strategies that test hypotheses: EC2 and generalized binary search.
 
-Hypotheses are the members of an ensemble that predict labels. Each has a weight and
-belongs to a group; an *edge* joins two hypotheses of different groups. A hypothesis is
-*alive* if it predicted all labels so far. *Stale* scores are those of an earlier query.
-The *pool* is the table of unlabeled and labeled rows.
+Hypotheses are the members of an ensemble that predict labels, or hyperplanes, which
+have *coordinates*; equal ones are *copies*. Each has a weight and belongs to a group;
+an *edge* joins two hypotheses of different groups. A hypothesis is *alive* if it
+predicted all labels so far. *Stale* scores are those of an earlier query. The *pool* is
+the table of unlabeled and labeled rows.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Hypotheses:
 
     def edges(self, outcomes, alive):
         """Edges between the hypotheses alive; `outcomes` are predictions of all."""
-        n_classes, unit = len(self.classes), self.total**2
+        n_classes, unit = len(self.classes), self.total**2  # scores are divided by it
         return Edges(outcomes, self.weights, self.groups, alive, n_classes, unit)
 
     def outcomes(self, X, rows):
@@ -206,7 +207,7 @@ class VersionSpace:
         return not self.edges.all > 0.0
 
 
-FIRST_BLOCK = 16  # rows that lazy evaluation scores first
+FIRST_BLOCK = 16  # rows that are scored first if old scores are reused (`lazy`)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -1,6 +1,7 @@
 """Second-order boosting on a growing set of labels, and the sampling model.
 
-The sampling model is a regression of the errors of the classifier.
+The sampling model (`sampler`) is a regression of the errors of the classifier. `codes`
+are the numbers of the classes of labeled rows.
 
 The boosters of scikit-learn do not support this. `HistGradientBoostingClassifier` bins
 rows again in a warm start, so that its older trees use the wrong bins.

@@ -1,8 +1,8 @@
 """`LearningToSampleClassifier`: gradient boosting that selects its training labels.
 
 Updates are atomic, see `Transactional`: `fit` changes a shadow copy, whose attributes
-replace those of the classifier at the end. The *oracle* is the function that returns
-labels of queried rows.
+replace those of the classifier at the end. The decorators `learns` and `reads` lock it.
+The *oracle* is the function that returns labels of queried rows.
 """
 
 from __future__ import annotations

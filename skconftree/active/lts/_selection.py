@@ -2,7 +2,8 @@
 
 The sampling model is a regression of the errors of the classifier. Random draws for
 selected rows have the key FOR_ROWS. The *pool* is the table of unlabeled and labeled
-rows.
+rows; their *coordinates* are standardized and encoded columns. The *context* is the
+state of the learner: pool, classifier and labels.
 """
 
 from __future__ import annotations

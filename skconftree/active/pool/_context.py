@@ -1,6 +1,7 @@
 """Context of a query: the pool, the classifier and the labels so far.
 
-The *pool* is the table of unlabeled and labeled rows.
+The *pool* is the table of unlabeled and labeled rows, a *journal* the file of its
+labels. `teach` is the method of the learner that adds labels.
 """
 
 from __future__ import annotations

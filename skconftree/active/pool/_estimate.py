@@ -4,7 +4,9 @@ Rows that a query strategy selects are harder than others, so their error rate i
 that of the pool. A row that was drawn at random represents all rows that were unlabeled
 at that time, and a row that was labeled before the draw represents itself.
 
-The *pool* is the table of unlabeled and labeled rows.
+The *pool* is the table of unlabeled and labeled rows. Of a learner, `_start` has the
+initial labels, `_answers` the later batches of labels, `_codes` the class index of each
+row, and `_skipped` the rows to which the annotator gave no label.
 """
 
 from __future__ import annotations
@@ -95,6 +97,7 @@ def labeled_in_order(learner):
     rows, is_random, skipped = learner._start.rows.tolist(), [], set()
     is_random += [False] * len(rows)
     for batch in learner._answers:
+        # mispredictions are counted in batches of random rows only
         drawn = by_strategy or batch.n_wrong is not None
         for row, known in zip(batch.rows.tolist(), batch.known, strict=True):
             if known:
@@ -137,7 +140,7 @@ def estimate_error(learner, confidence):
 
 
 def estimate_label_error(learner, labels, confidence):
-    """Estimate the share of wrong labels of a source, which may lack some (None)."""
+    """Estimate the share of wrong labels of another annotator (None: no label)."""
     rows, is_random = labeled_in_order(learner)
     has_label = np.array([label is not None for label in labels], dtype=bool)
     judged = has_label[rows]

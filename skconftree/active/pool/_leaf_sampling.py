@@ -2,7 +2,8 @@
 
 All rows of a leaf have the same score, so that these strategies score leaves and draw
 rows within them. The *worth* of a leaf is its score. The *pool* is the table of
-unlabeled and labeled rows.
+unlabeled and labeled rows. Of the context of a query, `grows` tells whether the tree is
+updated instead of refitted, `index` finds the rows of a leaf, and `kept` is a cache.
 """
 
 from __future__ import annotations
@@ -204,7 +205,8 @@ class LeafRiskSampling(LeafSampling):
         excess risk if the tree is updated (``refit=False``), and the risk if it is
         refitted.
     prior : {"uniform", "perks"}, default="uniform"
-        Pseudo-counts, see :func:`~skconftree.bounds.risk_upper`.
+        Pseudo-counts: 1 per class (uniform), or a total of 1 (Perks), see
+        :func:`~skconftree.bounds.risk_upper`.
 
     Notes
     -----

@@ -3,7 +3,9 @@
 Updates are atomic, see `Transactional`: methods decorated by `reads_consistent` first
 complete or revert an interrupted update. An *audit* draws rows at random to estimate
 the error rate. A *journal* is a file of JSON lines to which each label is written. To
-*replay* labels is to compute the state of the learner from them again.
+*replay* labels is to compute the state of the learner from them again. `learns` marks
+methods that change the learner, `_codes` are class indices of rows (-1: unlabeled), and
+`_coder` converts labels to them.
 """
 
 from __future__ import annotations
@@ -388,6 +390,8 @@ class ActiveLearner(
         ``"k_center"``, ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``,
         ``"leaf_entropy"``, ``"lts"``, ``"ec2"``, ``"gbs"``, a strategy object, or a
         function of the fitted classifier and rows that returns scores.
+        ``"lts"`` is learning to sample, ``"ec2"`` equivalence class edge cutting, and
+        ``"gbs"`` generalized binary search.
         Until there are labels of two classes, representative rows of the pool are
         queried by all strategies except ``"random"``.
     batch_size : int, default=1

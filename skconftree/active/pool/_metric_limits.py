@@ -10,7 +10,8 @@ of at most 1 - confidence.
 Rows are drawn without replacement and with unequal probabilities from *cells*, rows of
 similar predicted probabilities. What a row is expected to contribute is subtracted from
 its value and known in total, so it only has to be tested whether the expectation is
-right (a control variate).
+right (a control variate). *Stated* probabilities are those of the classifier. A *plan*
+sets the probabilities of draws. The *evidence* against a ratio is what the bets won.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from scipy.special import betaln, expit, logit
 from .._strategy import FOR_ROWS
 
 N_CELLS = 12
-N_UNIFORM = 20  # first labels
+N_UNIFORM = 20  # first labels, of rows that are drawn with equal probabilities
 REPLAN = 1.15  # ratio of the numbers of labels between two plans
-POWERS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # of the standard deviation
+# of the standard deviation; one of them gives the probability of a draw
+POWERS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 FRACTIONS = np.geomspace(0.02, 1.0, 12)  # of the largest bet
 SHARES = np.where(FRACTIONS < 1.0, 0.8 / (len(FRACTIONS) - 1), 0.2)  # their weights
 # weights of the recalibrated prediction of a cell, in labels; the likeliest one is used
@@ -50,8 +52,9 @@ GRID = grid_of_ratios(513)
 def make_cells(stated, side, n_cells):
     """Index of the cell of each row, and their number; `stated` are log odds.
 
-    Rows of the two sides are separate. The cells of a side have about equal sums of
-    standard deviations and equal numbers of rows; rows of equal values share a cell.
+    Rows of the two sides, such as predicted positive or not, are separate. The cells of
+    a side have about equal sums of standard deviations and equal numbers of rows; rows
+    of equal values share a cell.
     """
     cells = np.zeros(len(stated), dtype=np.intp)
     n = 0

@@ -1,7 +1,7 @@
 """Density, diversity, core-set and committee strategies, and the default strategy.
 
 The *pool* is the table of unlabeled and labeled rows; *candidates* are rows that can be
-queried.
+queried. The *context* is the state of the learner: pool, classifier and labels.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Updates are atomic, see `Transactional`. `_shadow_copy` creates a copy of the le
 the table of unlabeled and labeled rows, and its *embedding* the coordinates of the
 rows. A *bound* is the rule by which a tree decides whether to split; some bounds also
 use the unlabeled rows. To *replay* labels is to compute the state from them again.
+`_codes` are class indices of rows (-1: unlabeled), to which `_coder` converts labels.
 """
 
 import copy
@@ -303,6 +304,7 @@ class LearningMixin(Transactional):
                 self._predict_one_class(np.array(self._order, dtype=np.intp))
                 return
             arguments["classes"] = self._coder.classes
+            # a tree whose leaves keep their ids
             self.estimator_ = with_lasting_nodes(self._new_estimator())
             self._weighs_pool = weighs_pool(self.estimator_, "partial_fit")
             if self._weighs_pool:
@@ -339,4 +341,5 @@ def weighs_pool(estimator, method):
     bound = resolve_bound(estimator.bound)
     if bound is None or not bound.uses_pool:
         return False
+    # "labeled": it weighs nodes by their labeled rows only
     return getattr(bound, "pool_weight", "pool") != "labeled"

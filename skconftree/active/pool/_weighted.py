@@ -23,10 +23,10 @@ class WeightedSampling(SamplingStrategy):
     the candidates (the rows that can be queried); constant scores contribute 0.
 
     In a batch, a row counts as labeled once it is selected. Scores that use
-    `dist_to_labeled` of the :class:`~skconftree.active.pool.QueryContext`, such as
-    those of ``"diversity"``, are computed again before the next row is selected, and
-    all scores are scaled to [0, 1] over the remaining rows. Predictions of the
-    classifier do not change within a batch.
+    `dist_to_labeled` of the :class:`~skconftree.active.pool.QueryContext`, the squared
+    distance to the nearest labeled row, such as those of ``"diversity"``, are computed
+    again before the next row is selected, and all scores are scaled to [0, 1] over the
+    remaining rows. Predictions of the classifier do not change within a batch.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ import json
 def _rows(session):
     """Yield per row: its `answers()` entry, kappa, prediction and probabilities.
 
-    `kappa` is the agreement of the annotators of its first two labels, or "".
+    `kappa` is Cohen's kappa of the annotators of its first two labels, or "".
     """
     answers = {answer["row"]: answer for answer in session.answers()}
     kappas = {

@@ -147,8 +147,10 @@ class StreamActiveLearner(
         ``"variable_uncertainty"``, ``"random_variable_uncertainty"``,
         ``"selective_sampling"``, ``"split"``, ``"split_conf_tree"``, ``"oasis"``,
         ``"gbs"``, ``"uc"``, or a strategy object.
-        Strategies with ``conf_tree`` in their name need a single tree; ``"oasis"``,
-        ``"gbs"`` and ``"uc"`` need a classifier with `query_score`.
+        ``"conf_tree"`` queries in leaves whose majority class is uncertain, ``"split"``
+        adds random queries. Strategies with ``conf_tree`` in their name need a single
+        tree; ``"oasis"``, ``"gbs"`` (generalized binary search) and ``"uc"``
+        (uncertainty) are scores of a classifier with `query_score`.
     budget : float, default=0.1
         Maximum share of rows whose labels are queried, in (0, 1].
     strict_budget : bool, default=True

@@ -1,7 +1,8 @@
 """Query strategies for streams.
 
 The *random branch* is a random part of the rows whose labels are queried at random. An
-*account* counts the rows and the queried labels of a branch.
+*account* counts the rows and the queried labels of a branch. The *radius* of a leaf is
+the uncertainty of its majority class.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 # Keys of random draws, one for each purpose.
 FOR_QUERIES, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
-THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}  # in the range of [2] below
+# of scores: of OASIS, generalized binary search and uncertainty; in the range of [2]
+THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}
 
 
 class StreamStrategy(VersionedState, BaseEstimator):
@@ -506,7 +508,7 @@ class _RandomBranch(StreamStrategy):
     def decide(self, context: Any, state: Floats, queried: NDArray[np.uint8]) -> int:
         if self.n_accounts == 1:
             return super().decide(context, state, queried)
-        state, spent = state[:-6], state[-6:]
+        state, spent = state[:-6], state[-6:]  # spent: the counts of both accounts
         branch = self.random_branch(context)
         context.budget = Accounts(context.budget, branch, spent)
         n = super().decide(context, state, queried)

@@ -2,6 +2,8 @@
 
 The *kernel* of a drift detector is its compiled object. The *background* model is
 trained after a drift warning, and replaces the current model if the drift is confirmed.
+An `Account` is the label budget, a `DictConverter` makes tables of dictionaries, and
+`LeafLabels` are the numbers of queried labels in the leaves.
 """
 
 import copy
