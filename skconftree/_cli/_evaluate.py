@@ -2,7 +2,8 @@
 
 The rows of a table are drawn at random, the more probably the more the model doubts
 their prediction, and a person labels them. The labels are saved in a *journal*, a file
-of JSON lines (``--answers``).
+of JSON lines (``--answers``). The *dialect* of a file is its delimiter, decimal sign
+and encoding, and the *half width* that of the confidence interval.
 """
 
 import warnings

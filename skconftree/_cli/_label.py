@@ -3,8 +3,9 @@
 The *pool* is the table whose rows are labeled. The labels are saved in a *journal*, a
 file of JSON lines (``--answers``). `stream.lookahead` infers the types of the columns
 from the first rows of the table. The *dialect* of a file is its delimiter, decimal sign
-and encoding. A recall is *certified* by rows drawn at random. The options of the
-command are explained in `_options`.
+and encoding; `COMMA` parses decimal commas. A recall is *certified* by rows drawn at
+random. *Delivered* labels are those of a person, otherwise the suggestions. The options
+of the command are explained in `_options`.
 """
 
 import contextlib

@@ -277,7 +277,7 @@ FIELDS = {
         lambda value: isinstance(value, dict) and all(map(is_label, value.values())),
         "labels by the names of their sources",
     ),
-    "price": (
+    "price": (  # of the label, or of each suggestion
         lambda value: type(value) in (int, float) and value >= 0,
         "a number of 0 or more",
     ),

@@ -2,7 +2,10 @@
 
 A cheap annotator has suggested labels for the rows of a pool. The *delivered* label of
 a row is that of the expert, if the expert labeled the row, otherwise the suggestion. A
-*random row* was drawn uniformly from the rows that the expert has not labeled.
+*random row* was drawn uniformly from the rows that the expert has not labeled. Rows are
+*checked* when the expert labels them. A *plan* determines which rows are checked next,
+and random rows *certify* that few of the others are wrong. The *coordinates* of a row
+are its standardized and encoded columns.
 """
 
 from __future__ import annotations

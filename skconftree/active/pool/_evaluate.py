@@ -1,4 +1,10 @@
-"""Evaluation of a fitted classifier on a pool, by labels of few of its rows."""
+"""Evaluation of a fitted classifier on a pool, by labels of few of its rows.
+
+The *pool* is the table of unlabeled and labeled rows. The classifier *states* the
+probabilities that predictions are wrong or labels positive; *cells* are rows with
+similar stated probabilities, and the two *sides* are rows that are predicted positive
+or not. A *look* is an evaluation of the labels so far.
+"""
 
 from __future__ import annotations
 

@@ -3,9 +3,10 @@
 The *pool* is the table of unlabeled and labeled rows. An *audit* is a query of random
 rows, whose labels are compared with predictions before they are learned. `_recover`
 completes or reverts an interrupted update. The attributes `_index`, `_kept`, `_forest`
-and `_memory` are caches, `_order` are the labeled rows, `_coder` encodes labels, and
-`_n_taught` counts rows. Errors for the arguments of methods decorated by `names_class`
-name the class of the learner.
+and `_memory` are caches, `_order` are the labeled rows, `_codes` the class indices to
+which `_coder` converts labels, `_growth` the times at which rows were appended, and
+`_decisions` what people decided for stopping rules. `_n_taught` counts rows. Errors for
+the arguments of methods decorated by `names_class` name the class of the learner.
 """
 
 from __future__ import annotations

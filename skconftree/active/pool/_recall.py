@@ -6,7 +6,7 @@ drawn uniformly from the unlabeled rows, here *random rows*. *Discovery* is the 
 part of a run, in which the strategy selects rows. After it, recall can be *certified*:
 random rows are labeled until the lower limit of the recall is large enough. The *pool*
 is the table of unlabeled and labeled rows, and a *journal* a file of JSON lines with
-all labels.
+all labels. The *cost* of a recall is the number of labels that certify it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PRIOR_OF_NONE = 0.8
 MIXING_RATE = 0.1  # weight of the prior in predictions after each positive
 MAX_FOLDS = 5
 LARGEST_LOGIT = 1e-3  # probabilities are clipped to this distance from 0 and 1
-PATIENCES_WITHOUT_ESTIMATE = 5
+PATIENCES_WITHOUT_ESTIMATE = 5  # of `patience` labels, after which discovery ends
 LOWER_RECALL = 0.8  # whose cost is reported too
 
 
@@ -204,7 +204,8 @@ class RecallReport:
         not belong to the pool.
     n_random : int
         Number of labeled rows that were drawn at random from the unlabeled rows, by
-        `random_share` or a stopping rule. Those of ``strategy="random"`` do not count.
+        `random_share`, the share of queries of random rows, or a stopping rule. Those
+        of ``strategy="random"`` do not count.
     estimate : float or None
         Estimated recall: calibrated probabilities of the unlabeled rows are summed. It
         has no guarantee. None without a model, or with fewer than two rows of a class.
@@ -468,11 +469,11 @@ class RecallAbove(StoppingRule):
     -----
     If the pool has K positives, of which F are labeled, a row that is drawn at random
     from U unlabeled rows is positive with probability (K - F) / U. A number K is
-    rejected if the likelihood ratio of a mixture to it reaches 1 / (1 - confidence);
-    by Ville's inequality [1]_, the true K is rejected with probability of at most
-    1 - confidence. Skipped rows are not counted as rows of the pool. If rows were
-    appended to the pool of a journal, all numbers of positives among them are possible,
-    and earlier random rows count for the original rows only.
+    rejected if the likelihood ratio of a mixture of all numbers to it reaches 1 / (1 -
+    confidence); by Ville's inequality [1]_, the true K is rejected with probability of
+    at most 1 - confidence. Skipped rows are not counted as rows of the pool. If rows
+    were appended to the pool of a journal, all numbers of positives among them are
+    possible, and earlier random rows count for the original rows only.
 
     References
     ----------

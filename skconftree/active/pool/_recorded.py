@@ -6,7 +6,9 @@ their labels. A `Ledger` has the labels of a journal.
 
 A *journal* is a file of JSON lines, one per label. Its first line, the *head*, has the
 settings and the *fingerprint* of the pool, a hash of its rows. The *pool* is the table
-of unlabeled and labeled rows.
+of unlabeled and labeled rows. To *certify* a recall is to label random rows until its
+confidence limit is large enough. `resolve_by` says which of several labels of a row
+counts.
 """
 
 from bisect import bisect
@@ -239,7 +241,7 @@ class RecordedLearner:
     The labels of the journal replace those of the learner. The file determines the
     state, which is computed from it again after an interrupt.
 
-    `rules` and `random_share` determine the share of audits; a share `repeat` of the
+    Stopping `rules` and `random_share` set the share of audits; a share `repeat` of the
     queries requests a second opinion. Both shares can be changed when the journal is
     opened again, None: those of the journal. `pool` is a function that returns the
     fingerprint of the first rows of the pool; `budget` is stored in the journal.

@@ -3,7 +3,8 @@
 `learner` is an `ActiveLearner` and `LearnerView` a read-only view of it, with the row
 indices `labeled` and, for each row, `codes`: the index of its class, or -1. An audit
 compares predictions for randomly drawn rows with their labels before these are learned.
-The *pool* is the table of unlabeled and labeled rows.
+The *pool* is the table of unlabeled and labeled rows. A recall is *certified* by labels
+of random rows; *discovery* is the part of a session before it.
 """
 
 import unicodedata

@@ -2,7 +2,9 @@
 
 A *journal* is the append-only file to which a session writes its labels; its first
 line, the *head*, has the settings. The *ledger* of a session has the labels of its
-journal in memory. *Opinions* are the labels of one row by several annotators.
+journal in memory. *Opinions* are the labels of one row by several annotators. The
+*discovery* of a rare class is the part of a session in which the query strategy selects
+rows. After it, random rows can *certify* the recall: its lower limit is large enough.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A labeling session at the terminal."""
+"""A labeling session at the terminal.
+
+*Discovery* is the part of a session in which the query strategy finds rows of a class.
+After it, the recall can be *certified* by labels of random rows.
+"""
 
 import contextlib
 import os

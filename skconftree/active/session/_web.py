@@ -1,4 +1,8 @@
-"""A labeling session in a browser: its page, its server and its images."""
+"""A labeling session in a browser: its page, its server and its images.
+
+The *journal* is the file of the labels. A recall is *certified* by labels of random
+rows.
+"""
 
 from __future__ import annotations
 
