@@ -18,7 +18,7 @@ from reference.effort import crossed
 
 from skconftree._cli import _files, main
 from skconftree._cli._columns import written_columns
-from skconftree._cli._label import _sibling_path
+from skconftree._cli._label import sibling_path
 from skconftree._cli._options import make_parser
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs links, pipes or signals")
@@ -187,7 +187,7 @@ def test_a_model_that_is_there_is_gone_on_with_on_request_only(folder, capsys):
     ],
 )
 def test_known_endings_are_cut_off(table, name):
-    assert _sibling_path(table, ".x") == name
+    assert sibling_path(table, ".x") == name
 
 
 # --- what a command has written is not learned from ---------------------------
