@@ -4,7 +4,7 @@ Hypotheses are the members of an ensemble that predict labels, or hyperplanes, w
 have *coordinates*; equal ones are *copies*. Each has a weight and belongs to a group;
 an *edge* joins two hypotheses of different groups. A hypothesis is *alive* if it
 predicted all labels so far. *Stale* scores are those of an earlier query. The *pool* is
-the table of unlabeled and labeled rows.
+the table of unlabeled and labeled rows, and the *codes* of rows are class indices.
 """
 
 from __future__ import annotations

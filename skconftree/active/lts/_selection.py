@@ -3,7 +3,8 @@
 The sampling model is a regression of the errors of the classifier. Random draws for
 selected rows have the key FOR_ROWS. The *pool* is the table of unlabeled and labeled
 rows; their *coordinates* are standardized and encoded columns. The *context* is the
-state of the learner: pool, classifier and labels.
+state of the learner: pool, classifier and labels. *Codes* are indices of classes or of
+groups.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ a row is that of the expert, if the expert labeled the row, otherwise the sugges
 *random row* was drawn uniformly from the rows that the expert has not labeled. Rows are
 *checked* when the expert labels them. A *plan* determines which rows are checked next,
 and random rows *certify* that few of the others are wrong. The *coordinates* of a row
-are its standardized and encoded columns.
+are its standardized and encoded columns. Of a `QueryContext`, `codes` are the class
+indices of rows (-1: unlabeled), and `growth` says when rows were appended to the pool.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ class Suggestions:
         return proba
 
     def __getstate__(self):
+        # equal states have equal pickles
         return canonical(vars(self) | {"_features": None})
 
 

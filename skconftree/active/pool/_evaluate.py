@@ -3,7 +3,8 @@
 The *pool* is the table of unlabeled and labeled rows. The classifier *states* the
 probabilities that predictions are wrong or labels positive; *cells* are rows with
 similar stated probabilities, and the two *sides* are rows that are predicted positive
-or not. A *look* is an evaluation of the labels so far.
+or not. A *look* is an evaluation of the labels so far. Of a `QueryContext`, `codes` are
+the class indices of rows (-1: unlabeled), and `memory` is a cache.
 """
 
 from __future__ import annotations

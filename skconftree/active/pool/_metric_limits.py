@@ -268,7 +268,7 @@ class MetricLimits:
         )
 
     def _best_weight(self):
-        # The weight of the rows of each cell with the largest expected growth.
+        # The weight of the rows of each cell by which the evidence grows fastest.
         inside = np.flatnonzero(self.left > 0)
         numerator, denominator = self._first_known + self._expected()
         if len(inside) < 2 or denominator <= 0.0:

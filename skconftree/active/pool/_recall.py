@@ -6,7 +6,9 @@ drawn uniformly from the unlabeled rows, here *random rows*. *Discovery* is the 
 part of a run, in which the strategy selects rows. After it, recall can be *certified*:
 random rows are labeled until the lower limit of the recall is large enough. The *pool*
 is the table of unlabeled and labeled rows, and a *journal* a file of JSON lines with
-all labels. The *cost* of a recall is the number of labels that certify it.
+all labels. The *cost* of a recall is the number of labels that certify it. Of a
+`QueryContext`, `codes` are the class indices of rows (-1: unlabeled), and `growth` says
+when rows were appended to the pool.
 """
 
 from __future__ import annotations

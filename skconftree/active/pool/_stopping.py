@@ -1,7 +1,8 @@
 """Stopping rules: when to stop querying labels.
 
 An *audit* is a query of random rows, to estimate the error rate. The *pool* is the
-table of unlabeled and labeled rows.
+table of unlabeled and labeled rows. Of a `QueryContext`, `codes` are the class indices
+of rows, and `memory` is a cache.
 """
 
 from __future__ import annotations

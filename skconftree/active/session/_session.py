@@ -5,6 +5,7 @@ line, the *head*, has the settings. The *ledger* of a session has the labels of 
 journal in memory. *Opinions* are the labels of one row by several annotators. The
 *discovery* of a rare class is the part of a session in which the query strategy selects
 rows. After it, random rows can *certify* the recall: its lower limit is large enough.
+The *fingerprint* of a table is a hash of its rows.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class LeafLabels:
         np.add.at(self.n_rows, leaves, 1.0)
 
     def add_labels(self, leaves, codes, n_classes):
-        """Count queried labels."""
+        """Count queried labels; `codes` are their class indices."""
         self._reserve(int(leaves.max(initial=-1)) + 1, n_classes)
         np.add.at(self.counts, (leaves, codes), 1.0)
 
