@@ -74,7 +74,7 @@ WAYS = {  # of `Pool`
     "ec2 f, 0": "EC2 f, factor 0",
 }
 FACTORS = {"ec2 f": None, "ec2 f, 1": 1.0, "ec2 f, 0": 0.0}  # None: as published
-RUNS = {"family": 100, "particles": 50, "curves": 20, "done": 20, "speed": 5}
+RUNS = {"family": 100, "particles": 100, "curves": 20, "done": 20, "speed": 5}
 SCORES = ("at random", '`"gbs"`', '`"margin"`, which is UC', "EC2")
 FASTER = ("EC2 f", "EC2 c", "EC2 f, c", "EC2 f, p", "EC2 f, c, p")
 LOG_ENDS = np.log(np.float32([0.1, 0.8]))  # of the likelihood

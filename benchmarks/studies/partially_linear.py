@@ -285,11 +285,12 @@ def main(argv=None):
         f"{options.seeds} divisions, at most {MAX_ROWS:,} rows; "
         f"{options.simulated} simulated tables"
     )
-    if np.isfinite(options.max_table_rows):
-        note += f"; tables of at most {options.max_table_rows:,} rows"
     if len(options.models) < len(NAMES):
         note = note.replace(f"{options.seeds} divisions", "5 divisions")
-        note += f"; last, with {options.seeds}: {', '.join(options.models)}"
+        note += f"; last with {options.seeds}: {', '.join(options.models)}"
+    if np.isfinite(options.max_table_rows):
+        note += "" if "; last" in note else "; last all models"
+        note += f"; tables of at most {options.max_table_rows:,} rows"
     tables = command.tables("partially_linear", options, note)
     if options.part != "coverage":
         compare(tables, options)

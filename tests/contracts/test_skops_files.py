@@ -263,7 +263,9 @@ def test_every_public_classifier_is_among_these():
         if hasattr(getattr(room, name), "fit") or name in evaluation.__all__
     }
     functions = {name for name in public if name[0].islower()}
-    not_files = {"PrequentialRecord", "BinaryTests", "RiverClassifier"}
+    # records, a transformer, and the evaluator of a model that has files of its own
+    not_files = {"PrequentialRecord", "LabelIssues", "BinaryTests", "RiverClassifier"}
+    not_files |= {"ModelEvaluator"}
     assert public - functions - not_files == tried
 
 

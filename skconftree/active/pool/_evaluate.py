@@ -299,6 +299,22 @@ class Evaluation:
         return float(label != self.predicted[row]), loss
 
 
+class _MethodOfInstances:
+    """Method that objects have, but not their class.
+
+    Tools that list trainable classifiers look for classes with `predict`, and an
+    evaluator does not train its classifier.
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, instance, owner):
+        if instance is None:
+            raise AttributeError(f"{owner.__name__} evaluates a fitted classifier.")
+        return getattr(super(ModelEvaluator, instance), self.name)
+
+
 class ModelEvaluator(ActiveLearner):
     """Learner whose classifier is fixed and evaluated by few labels.
 
@@ -393,6 +409,7 @@ default="accuracy"
     }
 
     _shows_predictions = False  # in a session, because they influence people
+    predict = _MethodOfInstances("predict")
 
     def __init__(
         self,
