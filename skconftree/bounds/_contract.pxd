@@ -42,9 +42,10 @@ cdef struct SplitEvidence:
                                 # interval and evidence bounds
     intp_t runner_up_feature    # feature of the runner-up; -1 = no split
     float64_t parent_limit      # interval bounds: the limit that the children had to stay
-                                # below, per unit of pool (weight W of a node, with unlabeled
-                                # rows, or its volume); else the impurity
-                                # of the node, which the scan sets before decide()
+                                # below, per unit of pool (weight of the node with
+                                # unlabeled rows, or the volume of its box in feature
+                                # space); else the impurity of the node, which the scan
+                                # sets before decide()
     float64_t child_limit       # the children's limit (interval bounds), per unit of pool
     float64_t radius            # confidence radius (race bounds), on the scale of the scores
     float64_t statistic         # the number that decided, see BaseBound.statistic_name
@@ -80,9 +81,10 @@ cdef class Bound(Kernel):
     # too small, but its logarithm is correct.) n_candidate_features is set in decide() only. A
     # rank above `max_rank` need not be exact, as long as it is above `max_rank`.
     cdef public bint ranks_features
-    # Whether, all else being equal, rank() of a split with two outcomes decreases as the gain of
-    # the criterion (impurity of the node minus score, a total) increases, and rank_of_gain()
-    # computes the rank from the gain. Most features are then compared by gain. Requires rank().
+    # Whether, all else being equal, rank() of a split with two outcomes (children)
+    # decreases as the gain of the criterion (impurity of the node minus score, a total)
+    # increases, and rank_of_gain() computes the rank from the gain. Most features are
+    # then compared by gain. Requires rank().
     cdef public bint ranks_by_gain
 
     # Whether may_accept() can return False, which saves the comparison of splits.
@@ -91,9 +93,10 @@ cdef class Bound(Kernel):
     cdef float64_t rank(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r, float64_t max_rank,
     ) noexcept nogil
-    # Whether decide() could accept a split with two outcomes whose gain (impurity of the
-    # node minus score, per row) is at most `gain`, and at most `lead` above that of the
-    # best split of another feature, or of no split. Called before splits are compared.
+    # Whether decide() could accept a split with two outcomes (children) whose gain
+    # (impurity of the node minus score, per row) is at most `gain`, and at most `lead`
+    # above that of the best split of another feature, or of no split. Called before
+    # splits are compared.
     cdef bint may_accept(
         self, const NodeStats* stats, float64_t gain, float64_t lead
     ) noexcept nogil

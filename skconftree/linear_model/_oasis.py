@@ -2,7 +2,8 @@
 
 A `schema` has the names and types of the columns, and reads later rows. A model `grows`
 once the scale of the features is known, so that it can learn. A `call` has the
-validated arguments of `partial_fit`.
+validated arguments of `partial_fit`. The *odds* are the weighted likelihoods of the
+labels 1 and -1, summed over the particles; `decide` returns their log ratio.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
 
     Examples
     --------
-    A label for every tenth row of 500:
+    A label for every tenth row of 500 (the class is the side of one gap between cubes):
 
     >>> import numpy as np
     >>> from skconftree import OASISClassifier

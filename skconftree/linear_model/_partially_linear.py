@@ -416,7 +416,8 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         return columns
 
     def _fit_rows(self, rows, score):
-        # Return the score, and its `Curvature` unless it has too many coefficients.
+        # Return the score, and its `Curvature` (the covariance of the coefficients,
+        # with which they are tested) unless it has too many coefficients.
         if score.theta.shape[1] > MAX_TERMS:
             return score, None
         curvature = Curvature(score, rows, self.C)
@@ -584,7 +585,7 @@ def _folds(table, random_state):
     # Return the fold of each row, stratified. Copies of a row are in one fold, so that
     # weights are equivalent to copies. Equal rows with different labels are in one
     # fold, too: otherwise, training on some of these labels would bias the predictions
-    # of the held-out ones.
+    # of the held-out ones. Groups are equal rows with equal labels, found by hashes.
     groups = ContentOrder(*hash_rows(table.coded, table.y.astype(np.uint16)))
     first = groups.row_indices[groups.starts]
     order = random_state.permutation(len(first))

@@ -6,7 +6,8 @@ and categories of the columns. A *cut* is a threshold that a split may use. When
 is split, its children *inherit* its rows, or statistics of them. The *pool* consists of
 unlabeled rows. *Look-ahead* chooses a split by the subtrees that can be grown below it.
 The *evidence* for a split is an adjusted p-value. A bound has *fixed cuts* if the cuts
-of a leaf must not change; it *counts every row* if inherited rows are evidence.
+of a leaf must not change; it *counts every row* if inherited rows are evidence, and
+*counts stored rows* if only those that the parent stored one by one are.
 """
 
 import math
@@ -306,6 +307,7 @@ PARAMETERS = {
             "leaf_prediction": lambda name, growth: "nba" if name == "auto" else name
         },
     ),
+    # rows at the start of a stream that are stored, to refit a tree to them
     "refit_rows": Parameter(
         [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})]
     ),

@@ -5,8 +5,11 @@ rows, whose labels are compared with predictions before they are learned. `_reco
 completes or reverts an interrupted update. The attributes `_index`, `_kept`, `_forest`
 and `_memory` are caches, `_order` are the labeled rows, `_codes` the class indices to
 which `_coder` converts labels, `_growth` the times at which rows were appended, and
-`_decisions` what people decided for stopping rules. `_n_taught` counts rows. Errors for
-the arguments of methods decorated by `names_class` name the class of the learner.
+`_decisions` what people decided for stopping rules. `_n_taught` counts the rows of all
+answers, skipped ones too. Methods decorated by `learns` take the lock of the learner
+for writing, those by `reads_consistent` for reading. Errors for the arguments of
+methods decorated by `names_class` name the class of the learner. The *needs* of a
+strategy or rule are capabilities of the classifier, such as "predict_proba".
 """
 
 from __future__ import annotations

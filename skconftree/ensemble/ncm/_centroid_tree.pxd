@@ -31,7 +31,9 @@ cdef class NCMTree(NodeTable):
         const uint8_t* sides, intp_t n,
     ) noexcept nogil
     cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil
+    # Most frequent class of the node, or of its nearest ancestor with rows.
     cdef intp_t _best_of(self, intp_t node) noexcept nogil
+    # `times` is the count of each row: how often it is in the sample.
     cdef object _check_rows(
         self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes,
         const uint32_t[::1] times=*,

@@ -83,8 +83,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         Limits of the size of each tree and its nodes, as in
         :class:`NCMTreeClassifier`. A row counts as often as it is in the sample.
     max_classes, n_assignments : object
-        Number of class means and assignments that a split compares, as in
-        :class:`NCMTreeClassifier`.
+        Number of class means, and of assignments of them to the children, that a split
+        compares, as in :class:`NCMTreeClassifier`.
     update : str, default="hi-rf"
         How `partial_fit` updates the forest. With new samples of all stored rows:
 
@@ -132,7 +132,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` had string column names.
     bound_ : bound object or None
-        The resolved bound.
+        The resolved bound, the rule that accepts splits.
     criterion_ : str
         The resolved criterion.
     tree_errors_ : ndarray of shape (n_trees,) or None

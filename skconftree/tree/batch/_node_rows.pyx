@@ -1,5 +1,7 @@
 """The rows of a sample of an encoded table, in node order: a node is a range of every array.
 
+In a sparse column, a node is a segment of its entries instead, see `_sparse_rows.pxd`.
+
 A feature is coded if each row has a code, the rank of its value among the distinct values
 (levels) or bins. It is sorted if its rows are stored in ascending order of the value, as
 entries (row << 1) | new, where new = 1 if the value differs from that of the previous entry.
@@ -126,6 +128,7 @@ cdef class NodeRows:
             if i > 0:
                 code += column.order[i] & 1
             column.codes[positions[row]] = <uint8_t> code
+            # -0.0 becomes 0.0
             levels[code] = value_of_bits(ordered_bits(column.values[row * self.stride]))
         column.n_levels = n_levels
         column.levels = levels
@@ -153,7 +156,8 @@ cdef class NodeRows:
     cdef void mark(
         self, intp_t feature, intp_t position, bint missing_left, intp_t start, intp_t end
     ) noexcept nogil:
-        # Set goes_left for each row of the node.
+        # Set `goes_left` of each row of the node. `position`: number of rows with a
+        # value that go left (sorted), or the largest code that does (coded).
         cdef Column* column = &self.columns[feature]
         cdef intp_t present
         cdef intp_t missing = MAX_LEVELS
@@ -463,6 +467,7 @@ cdef intp_t _copy_node(StoredOrder stored, bint restores, bint counts_only) noex
             stored, stored.rows.sparse.entries, sizeof(uint32_t), segment.begin, segment.end,
             at, restores, counts_only,
         )
+        # CODED: the nonzero rows have codes beside their entries
         if stored.rows.sparse.columns[segment.feature].form == CODED:
             at = _copy_array(
                 stored, stored.rows.sparse.codes, sizeof(uint8_t), segment.begin, segment.end,

@@ -1,10 +1,11 @@
 # SparseRows: the sparse columns of a sparse table, divided as the tree grows.
 #
-# Invariant: the entries of a node are one segment [begin, end) of its column, in the order
-# of the rows, or of the values if SORTED. partition() divides it into the segments of the
-# children, [begin, middle) and [middle, end). A FrontierNode (_builder.pxd), a leaf that may
-# still split, stores its segments. enter() writes them into the columns, with the number of
-# the call, `visit`: a column with another number has no entries in the node.
+# Invariant: the entries of a node are one segment [begin, end) of its column, in the
+# order of the rows, or of the values if SORTED. partition() divides it into the
+# segments of the children, [begin, middle) and [middle, end); mark() sets the child of
+# each row before that. A FrontierNode (_builder.pxd), a leaf that may still split,
+# stores its segments. enter() writes them into the columns, with the number of the
+# call, `visit`: a column with another number has no entries in the node.
 #
 # The form of a column is PAIR (the rows of its only nonzero value), CODED (nonzero rows and
 # rank codes of their values), SORTED (nonzero rows in the order of the value) or FULL (all
@@ -80,7 +81,10 @@ cdef class SparseRows:
     ) noexcept nogil
     cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil
     cdef void enter_segments(self, const Segment* segments, intp_t n_segments) noexcept nogil
+    # Number of entries of the node, in a SORTED column, with values below zero.
     cdef intp_t n_below(self, intp_t feature) noexcept nogil
+    # Set `goes_left` of each of the n rows of the node. `position`: number of rows that
+    # go left (SORTED), or the largest code that does.
     cdef void mark(
         self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n, uint8_t* goes_left,
     ) noexcept nogil

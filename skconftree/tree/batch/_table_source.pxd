@@ -1,9 +1,10 @@
-# A source gives the split search the rows of a node, one feature at a time. A walk over a
-# feature reads the values in ascending order and emits the candidate splits: it passes them to
-# a Scan in blocks. A cut is a candidate threshold. The pool of a node is its unlabeled rows. A
-# column is coded if each row has a code, the rank of its value among the distinct values
-# (levels) or bins; the histogram has the class weights by code. Otherwise it is sorted: its
-# entries are the rows in the order of the value (tables/_encoded_table.pxd).
+# A source gives the split search the rows of a node, one feature at a time. A walk over
+# a feature reads the values in ascending order and emits the candidate splits: it
+# passes them to a Scan in blocks. A cut is a candidate threshold. The pool of a node is
+# its unlabeled rows. A column is coded if each row has a code, the rank of its value
+# among the distinct values (levels) or bins; the histogram has the class weights by
+# code. Otherwise it is sorted: its entries are the rows in the order of the value
+# (tables/_encoded_table.pxd). A row of integer weight w is repeated w times.
 
 from skconftree.tables._encoded_table cimport Column
 from skconftree.tree.batch._node_rows cimport StoredOrder, NodeRows
@@ -54,8 +55,9 @@ cdef class RowSource(Source):
     # discards trial splits, requires it.
     cdef int store_order(self, const NodeRecord* record) except -1 nogil
     cdef void restore_order(self) noexcept nogil
-    # For draw(): the extreme values of labeled rows, which are equal if no cut separates them,
-    # and the position of the cut with the values <= threshold on the left.
+    # For draw() of Source, which returns a random cut: the extreme values of labeled
+    # rows, which are equal if no cut separates them, and the position of the cut with
+    # the values <= threshold on the left.
     cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil
     # Where the rows of a feature are stored for a child, after divide().
@@ -122,7 +124,8 @@ cdef inline intp_t index_of_level(const Column* column, float64_t threshold) noe
 cdef class TableSource(RowSource):
     cdef readonly NodeRows rows
     cdef StoredOrder stored_order   # of a node before look-ahead grows trees below it
-    cdef CodeTally packed           # for nodes of labeled rows with integer weights
+    cdef CodeTally packed           # counts by code, all classes in one integer; for
+                                    # nodes of labeled rows with integer weights
     cdef Arena arena
 
     # One feature.
@@ -135,7 +138,8 @@ cdef class TableSource(RowSource):
     cdef void* scratch              # [n_rows + 1] 8 bytes each: rows being moved
 
     # The node.
-    cdef float64_t n_walked         # rows with repeats, at most REPEATS times those without
+    cdef float64_t n_walked         # rows, each counted as often as its integer weight;
+                                    # at most REPEATS (_scan.pxd) times their number
     cdef float64_t unlabeled        # weight of the unlabeled rows; for sparse tables only
 
     # Divide the rows of a node between two children; their sides have been marked.

@@ -1,11 +1,13 @@
 """Nodes of a tree: arrays of its structure, its class counts and the evidence for its splits.
 
-A tree is growing while it is trained row by row, under the lock of its owner; it is finished if
-`fit` has grown it. A snapshot has the arrays of a tree at one moment, and values computed from
-them. Evidence is what a split rule stored about a split; ByChance is a part of it. Costs are
-estimates by which growth with look-ahead chose a split, competitors the best splits on other
-features, stops the reasons why nodes are leaves. A removed node keeps its id, but has no
-parent. A state is the data in a pickle. See _node_table.pxd.
+A tree is growing while it is trained row by row, under the lock of its owner; it is
+finished if `fit` has grown it. A snapshot has the arrays of a tree at one moment, and
+values computed from them. Evidence is what a split rule stored about a split; ByChance
+is the part that all split rules share: how many candidate splits are expected to look
+as good by chance. Costs are estimates by which growth with look-ahead chose a split,
+competitors the best splits on other features, stops the reasons why nodes are leaves. A
+removed node keeps its id, but has no parent. A state is the data in a pickle. See
+_node_table.pxd.
 """
 
 import numpy as np
@@ -654,6 +656,8 @@ cdef class NodeArrays:
 
 
 cdef bint _is_fresh(NodeArrays tree, Snapshot snapshot) noexcept:
+    # `version` increases with every row, `n_edits` with every change of an existing
+    # split.
     return (
         snapshot is not None
         and snapshot.version == tree.version
@@ -712,9 +716,10 @@ cdef class NodeTable(NodeArrays):
     `Tree` adds splits on single features. Other kinds of tree add other splits and use
     the structure, counts, evidence, ids and state of this class.
 
-    A split may store evidence, 88 bytes (24 bytes for `ByChance` without a bound), the
-    costs of look-ahead, 24 bytes (`keep_costs`), and competing splits, 40 bytes each
-    (`keep_competitors`). A node may store why it is a leaf, 24 bytes (`keep_stops`).
+    A split may store evidence, 88 bytes (24 bytes for `ByChance` without a split rule),
+    the costs of look-ahead, 24 bytes (`keep_costs`), and competing splits, 40 bytes
+    each (`keep_competitors`). A node may store why it is a leaf, 24 bytes
+    (`keep_stops`).
     """
 
     def _add_root(self):

@@ -7,7 +7,10 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, intp_t
 # Tree: nodes with splits on single features. A nominal split maps the integer codes of
 # categories to children.
 #
-# `nodes` and `branching` have one element per node, see `_routing.pxd`.
+# `nodes` has the feature, threshold and first child of each node, `branching` where it
+# sends missing values and categories (`missing_left` of a nominal split is the child of
+# unknown categories), see `_routing.pxd`. The evidence of a split has its statistics,
+# see bounds/_contract.pxd.
 
 # Number of codes to allocate for a split that gets this code: more categories are likely.
 cdef inline intp_t capacity_for_code(intp_t code) noexcept nogil:

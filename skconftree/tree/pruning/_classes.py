@@ -80,7 +80,7 @@ class PessimisticPruning(BasePruning):
     2
     """
 
-    limits_errors = True
+    limits_errors = True  # compares upper limits of the errors, see BasePruning
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0.0, 1.0, closed="neither")],
         "protect_below": [Interval(Real, 0.0, None, closed="neither"), None],
@@ -146,7 +146,7 @@ class C45Pruning(BasePruning):
     7
     """
 
-    limits_errors = True
+    limits_errors = True  # compares upper limits of the errors, see BasePruning
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0.0, 0.5, closed="right")]
     }

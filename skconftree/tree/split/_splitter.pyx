@@ -1,10 +1,12 @@
 """Selection of the best split of a node, and its acceptance by the bound.
 
-A source reads the rows of a node; the candidate splits are scored by the criterion, and a
-selection stores the best ones. A bound is the rule that accepts or rejects the best split: a race
-bound by its lead over the best split of another feature, a test by a p-value. Evidence is the
-numbers that it stores. The precheck rules out nodes whose splits the bound would all reject. A
-cut is how a split divides the values of its feature. See _splitter.pxd.
+A source reads the rows of a node; the candidate splits are scored by the criterion, and
+a selection stores the best ones. A bound is the rule that accepts or rejects the best
+split: a race bound by its lead over the best split of another feature, a test by a
+p-value. Evidence is the numbers that it stores. The precheck rules out nodes whose
+splits the bound would all reject. A cut is how a split divides the values of its
+feature. Counts are unscaled, reweighted by class (for the criterion), or scaled back to
+the weight of the node (for the bound), see _node.pxd. See _splitter.pxd.
 """
 
 from libc.float cimport DBL_EPSILON
@@ -32,7 +34,8 @@ cdef float64_t MAX_CANDIDATES = ldexp(1.0, 1000)
 cdef enum:
     MAX_CLASSES = 256      # the sum of approximate values is within GAIN_ERROR
 
-cdef float64_t MAX_GAIN = 0.5   # of two outcomes: their entropy is at most one bit
+# of two children: half the entropy of their shares, which is at most one bit
+cdef float64_t MAX_GAIN = 0.5
 cdef float64_t SHARE_TOLERANCE = 0.001  # error limit of approximate shares of rows
 
 
@@ -338,6 +341,7 @@ cdef class Splitter:
 
 
 cdef int _reserve_outcomes(Splitter splitter) except -1:
+    # Memory for the outcomes (children) of a split.
     splitter.contingency.reserve(splitter.candidates.child_capacity, splitter.node.n_classes)
     if splitter.bound is not None:
         splitter.bound.reserve(splitter.node.n_classes, splitter.candidates.child_capacity)
@@ -355,6 +359,7 @@ cdef inline void _draw_feature(Splitter splitter, intp_t j) noexcept nogil:
 
 
 cdef void _expect_by_chance(Splitter splitter, Split* split) noexcept nogil:
+    # How many candidate splits are expected to look as good by chance.
     cdef const Children* children = &split.children
     cdef const float64_t* table = children.scaled
     cdef ByChance* by_chance = &split.evidence.by_chance
