@@ -107,8 +107,8 @@ OWN_RULES = ("tests/tree/test_ctree.py", "tests/contracts/test_python_components
 TESTS = {
     "bounds": (
         KERNELS,
-        TREES,
         ("tests/bounds", *OWN_RULES),
+        TREES,
         (
             *("tests/tree/test_skipped_attempts.py", "tests/tree/test_lookahead.py"),
             *(
@@ -384,15 +384,24 @@ def mutated(build, name, change):
 
 
 class Record:
-    """Orders the tests of a run, limits the time of each, and notes the last one."""
+    """Orders the tests of a run, limits the time of each, and notes the last one.
 
-    def __init__(self, first, note, seconds):
+    Tests that killed a mutant before come first, then those named after the module.
+    """
+
+    def __init__(self, first, module, note, seconds):
         self.first = first
+        self.module = module
         self.note = note
         self.seconds = seconds
 
     def pytest_collection_modifyitems(self, items):
-        items.sort(key=lambda item: item.nodeid not in self.first)
+        items.sort(
+            key=lambda item: (
+                item.nodeid not in self.first,
+                f"test{self.module}." not in item.nodeid,
+            )
+        )
 
     def pytest_runtest_logstart(self, nodeid):
         self.note.write_text(nodeid, encoding="utf-8")
@@ -402,21 +411,24 @@ class Record:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
 
 
-def run_tests(paths, first, note, seconds):
+def run_tests(paths, first, module, note, seconds):
     """Run tests until one fails; the exit code of pytest."""
     import pytest
 
     options = ["-x", "-q", "-p", "no:cacheprovider", "-W", PRELOADING]
-    return pytest.main([*options, *paths], plugins=[Record(first, note, seconds)])
+    return pytest.main(
+        [*options, *paths], plugins=[Record(first, module, note, seconds)]
+    )
 
 
-def judge(package, stages, known, seconds, passed=0):
+def judge(package, module, stages, known, seconds, passed=0):
     """Run the tests of a package until one fails: ("killed", the test)."""
     with tempfile.TemporaryDirectory() as folder:
         note = Path(folder, "test")
         for paths in TESTS[package][passed:stages]:
             note.write_text("collection", encoding="utf-8")
-            if in_a_fork(run_tests, paths, known, note, seconds, timeout=3600) != 0:
+            arguments = paths, known, module, note, seconds
+            if in_a_fork(run_tests, *arguments, timeout=3600) != 0:
                 return "killed", note.read_text("utf-8")
     return "survived", ""
 
@@ -453,7 +465,7 @@ def run(packages, sample, seed, part, stages, passed, output, seconds):
     drawn = random.Random(seed).sample(everything, len(everything))
     number, n_parts = map(int, part.split("/"))
     print(f"{len(everything)} mutants; seed {seed}, part {part}", flush=True)
-    if (found := judge(packages[0], 1, [], seconds))[0] != "survived":
+    if (found := judge(packages[0], "", 1, [], seconds))[0] != "survived":
         sys.exit(f"{found[1]} fails without a mutant.")
     known = []  # tests that found a mutant before
     rows = read(output) if output.exists() else {}
@@ -467,7 +479,9 @@ def run(packages, sample, seed, part, stages, passed, output, seconds):
             result, test = "invalid", ""
             if compiles:
                 skipped = passed if mine in rows else 0
-                result, test = judge(package, stages, known, seconds, skipped)
+                result, test = judge(
+                    package, Path(name).stem, stages, known, seconds, skipped
+                )
         known.append(test)
         rows[mine] = dict(zip(FIELDS, (*mine, result, ""), strict=True))
         write(rows, output)
