@@ -122,8 +122,10 @@ def test_functions_with_such_arguments_are_above():
 )
 def test_a_scan_scores_a_split_as_its_outcomes_are_scored(case, bound, criterion):
     rng = np.random.default_rng(0)
-    for k in (2, 3, 5):
+    for k, n_max in [(2, None), (3, None), (3, 200), (5, 200)]:
         score = bound.kernel(criterion, k).score
+        if n_max is not None:
+            score.reserve(n_max)
         node = rng.integers(2, 30, k).astype(float)
         left = np.floor(rng.random((9, k)) * (node + 1.0))
         left[:, 0] = np.clip(left[:, 0], 1.0, node[0] - 1.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
 from scipy.integrate import quad
@@ -83,6 +83,8 @@ def test_excess_risk_of_two_classes_is_the_published_formula(counts, delta):
 
 @settings(max_examples=examples(100, by_day=5))
 @given(st.lists(st.integers(0, 40), min_size=3, max_size=6), st.floats(0.02, 0.5))
+@example([2, 0, 0], 0.02)
+@example([0, 0, 1], 0.1)
 def test_a_gap_larger_than_the_limit_has_probability_delta(counts, delta):
     counts = np.array(counts)
     predicted = counts.argmax()

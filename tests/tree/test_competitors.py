@@ -101,6 +101,20 @@ def test_the_best_tests_of_other_features(
         )
 
 
+@pytest.mark.parametrize("bound", ["possibilistic", "gtest", "evalue"])
+def test_the_best_competitors_may_come_after_many_others(bound):
+    """Features that agree with the labels in more or fewer rows, the best ones last."""
+    n_wrong = np.array([30, 36, 42, 48, 180, 175, 10, 20])
+    y = np.arange(400) % 2
+    X = np.column_stack([np.where(np.arange(400) < m, 1 - y, y) for m in n_wrong])
+    tree = ConfidenceTreeClassifier(
+        bound, criterion="entropy", max_depth=1, lookahead=0
+    ).fit(X, y)
+    row = node_table(tree, competitors=3)[0]
+    assert row.feature == 6
+    assert [one.feature for one in row.competitors] == [7, 0, 1]
+
+
 def sides_as_text(frame, test):
     """Rows that a test in words holds for; of tests of these frames."""
     name, rest = test.split(" ", 1)

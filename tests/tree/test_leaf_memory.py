@@ -438,6 +438,28 @@ def test_a_feature_without_values_is_no_trouble(bound):
         assert np.isfinite(model.predict_proba(X)).all()
 
 
+@pytest.mark.parametrize("memory", ["histogram", "gaussian"])
+def test_rows_of_fit_are_no_evidence_of_its_leaves(memory):
+    """A bound that counts rows since the creation of a leaf has used those of `fit`."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)).astype(np.float32), np.arange(300) % 2
+    model = ConfidenceTreeClassifier(
+        "evalue", leaf_memory=memory, leaf_prediction="nba", grace_period=1e9
+    )
+    model.fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
+    leaf = read_leaves(model)[0]
+    assert model.tree_.node_count == 1
+    assert (leaf.n_fresh, leaf.n_held) == (100.0, 300.0)
+    if memory == "histogram":
+        assert leaf.counts_of(0, fresh=True).sum() == 100.0
+    else:
+        n, (mean, _, low, high) = leaf.fresh_moments[2]
+        assert n == 100.0
+        np.testing.assert_allclose(mean, X[200:].mean(axis=0, dtype=float))
+        np.testing.assert_array_equal(low, X[200:].min(axis=0))
+        np.testing.assert_array_equal(high, X[200:].max(axis=0))
+
+
 def add_row(n, mean, squares, x):
     new = mean + (x - mean) / (n + 1)
     return n + 1, squares + (x - mean) * (x - new), new
