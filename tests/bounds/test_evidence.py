@@ -352,6 +352,7 @@ def simulate(rng, n, classes=None, planted=None):
     [[0.5, 0.5], [0.1, 0.9], [0.2] * 5],
     ids=["balanced", "rare", "five classes"],
 )
+@pytest.mark.slow
 def test_pure_noise_is_left_alone_at_every_row(classes):
     rng = np.random.default_rng(20)
     false = sum(

@@ -38,6 +38,7 @@ def test_the_two_classes_mirror_each_other():
 
 
 @pytest.mark.parametrize("p", cases([0.5, 0.1, 0.01], [0.1]))
+@pytest.mark.slow
 def test_limits_hold_at_every_time(p):
     rng = np.random.default_rng(1)
     n = np.arange(1, 401)

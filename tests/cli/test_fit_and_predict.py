@@ -192,6 +192,7 @@ def test_files_do_not_change_the_print(table, tmp_path, capsys):
     assert time.sub("", bare) == time.sub("", with_file)
 
 
+@pytest.mark.slow
 def test_pruned_cart_is_the_choice_of_a_grid_search():
     for n_classes, seed in ((2, 0), (3, 1)):
         X, y = make_classification(

@@ -506,6 +506,7 @@ def test_pictures_need_features(tmp_path, monkeypatch, capsys):
     assert "has no features. column 'file' has names of pictures" in told
 
 
+@pytest.mark.slow
 def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--strategy", "most_likely"]
     journal = numbers.with_name("numbers.answers.jsonl")
@@ -528,6 +529,7 @@ def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
         assert not journal.exists()
 
 
+@pytest.mark.slow
 def test_the_recall_of_a_rare_class_is_certified(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--stop-recall", ".2", "--pos-label", "9"]
     argv += ["--strategy", "leaf_risk"]  # a tree is fast

@@ -29,6 +29,7 @@ def stream(path, *more, drift="ddm"):
 
 
 @pytest.mark.parametrize("drift", ["ddm", "local"])
+@pytest.mark.slow
 def test_drifts_are_reported_and_do_not_depend_on_chunks(tmp_path, capsys, drift):
     table, model = tmp_path / "t.csv", tmp_path / "model"
     X, y = write(table, N_ROWS)

@@ -100,6 +100,7 @@ def sampler():
     return model.fit(X, Y)
 
 
+@pytest.mark.slow
 def test_a_sampler_is_read_while_it_buys_labels(sampler):
     def facts(model):
         return model.labels_.tolist(), model.predict_proba(X).tobytes()

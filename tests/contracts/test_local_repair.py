@@ -338,6 +338,7 @@ def one_cut(seed, n, noise=0.2):
 
 
 @pytest.mark.parametrize("make_rows", [coins, one_cut])
+@pytest.mark.slow
 def test_false_replacements(make_rows):
     """At most .05 of the nodes are ever replaced where nothing changes."""
     n_found = n_nodes = 0

@@ -36,6 +36,7 @@ def switching():
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.usefixtures("switching")
+@pytest.mark.slow
 def test_threads_share_an_index(name):
     X = np.random.default_rng(0).normal(size=(50_000, 4)).astype(np.float32)
     y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3)).astype(int)

@@ -124,6 +124,7 @@ def test_no_interrupt_leaves_a_thread_at_work():
 
 
 @needs_signals
+@pytest.mark.slow
 def test_interrupts_of_fits_in_threads():
     run(
         """

@@ -50,6 +50,7 @@ def grown(n_rows=1000, **parameters):
     ("memory", "prediction"),
     crossed(["histogram", "gaussian"], ["nb", "nba", "majority"]),
 )
+@pytest.mark.slow
 def test_readers_do_not_disturb_each_other(memory, prediction):
     model = grown(len(STREAM), leaf_memory=memory, leaf_prediction=prediction)
     holes = STREAM.X[::2].copy()

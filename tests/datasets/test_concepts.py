@@ -34,6 +34,7 @@ def test_abrupt_changes_use_no_random_numbers():
     assert rng.randint(10**6) == np.random.RandomState(0).randint(10**6)
 
 
+@pytest.mark.slow
 def test_gradual_changes():
     share = np.mean(
         [rows(1000, [0, 1], 500, 200, seed) for seed in range(2000)], axis=0

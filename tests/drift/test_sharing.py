@@ -38,6 +38,7 @@ def test_threads_take_turns(name):
 
 
 @each
+@pytest.mark.slow
 def test_threads_share_what_runs(name):
     """A tree's watch and other compiled code have it without a detector around it."""
     running = DETECTORS[name]().kernel()

@@ -236,6 +236,7 @@ def test_a_pickle_goes_on_with_the_model():
     assert pickle.dumps(one) == pickle.dumps(again)
 
 
+@pytest.mark.slow
 def test_threads_may_share_one():
     """A file that is written while rows are learned is of one moment."""
     _, rows, y = people(300)

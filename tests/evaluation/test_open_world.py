@@ -52,6 +52,7 @@ def evaluated(make, sizes, weight=None, **settings):
 
 
 @pytest.mark.parametrize(("name", "settings", "is_weighted"), CASES)
+@pytest.mark.slow
 def test_chunks_do_not_matter(name, settings, is_weighted):
     weight = WEIGHT if is_weighted else None
     run, figures, predicted = evaluated(MAKE[name], [N], weight, **settings)

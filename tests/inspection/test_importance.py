@@ -59,6 +59,7 @@ class Recorded(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("loss", cases(["log_loss", "zero_one"], ["log_loss"]))
+@pytest.mark.slow
 def test_importances_approach_the_mean_over_all_pairs(loss):
     rng = np.random.default_rng(0)
     model = LogisticRegression().fit(*make_rows(rng, 200))
@@ -158,6 +159,7 @@ def spread_and_errors(n_samples, n_rows):
     return errors / spread
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_over_other_rows():
     ratio = spread_and_errors(40, 150)
     assert (ratio > 0.75).all()

@@ -33,6 +33,7 @@ def test_against_long_chains(d, n_sweeps):
     assert abs(right[0] - right[1]) <= 0.03
 
 
+@pytest.mark.slow
 def test_sixty_features_are_learned():
     """Steps of one size for all were refused: right on hardly more than half."""
     right = []

@@ -203,6 +203,7 @@ def test_how_many_leaves():
     assert tree.get_n_leaves() == default.get_n_leaves()
 
 
+@pytest.mark.slow
 def test_nearer_to_the_classifier_than_a_tree_of_the_labels():
     """The mean over divisions of two tables, for a boosted model and a pipeline."""
     gains = []

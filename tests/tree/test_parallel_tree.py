@@ -119,6 +119,7 @@ def test_every_criterion(criterion):
 
 
 @pytest.mark.parametrize(("bound", "seed"), crossed(["gtest", "chi2"], range(3)))
+@pytest.mark.slow
 def test_look_ahead(bound, seed):
     """Trials are shared, and what they found goes to who grows the subtree."""
     X, y = table(seed, 500, 2, nominal=seed == 1, missing=seed == 2)
@@ -131,6 +132,7 @@ def test_look_ahead(bound, seed):
 
 
 @pytest.mark.parametrize("enough", [None, 7])
+@pytest.mark.slow
 def test_progress_of_look_ahead_is_the_same(monkeypatch, enough):
     """In the order of the nodes; levels that it has ended are looked at by nobody."""
     X, y = table(3, 600)
@@ -297,6 +299,7 @@ def test_in_a_search_side_by_side(backend):
     assert scores[0][1] == scores[1][1]
 
 
+@pytest.mark.slow
 def test_one_object_and_many_in_threads():
     X, y = table(12)
     expected = state(ConfidenceTreeClassifier(None).fit(X, y))

@@ -172,12 +172,14 @@ def test_labels_are_queried_in_rounds(pairs, budget, n_rounds, sizes):
     assert_array_equal(model.labels_, y[model.queried_])
 
 
+@pytest.mark.slow
 def test_rare_matches_are_queried(pairs):
     X, y = pairs
     model = LearningToSampleClassifier(150, random_state=0).fit(X, y)
     assert y[model.queried_].mean() > 3 * y.mean()
 
 
+@pytest.mark.slow
 def test_all_labels_can_be_queried():
     X, y = load_iris(return_X_y=True)
     model = LearningToSampleClassifier(150, n_rounds=3, random_state=0).fit(X, y)
@@ -532,6 +534,7 @@ def test_strategy_checks_its_parameters(pairs):
 
 
 @pytest.mark.parametrize("seed", cases(range(3), [0]))
+@pytest.mark.slow
 def test_chosen_labels_are_better_than_random_ones(seed):
     from sklearn.metrics import f1_score
 

@@ -87,6 +87,7 @@ def failures(n_runs, n_rows, wrong_share, is_predictable, rng):
     return n_failed
 
 
+@pytest.mark.slow
 def test_the_limit_fails_in_few_of_some_runs():
     assert failures(25, 80, 0.2, True, np.random.default_rng(0)) <= 4
 

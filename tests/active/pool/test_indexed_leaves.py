@@ -55,6 +55,7 @@ def taught(learner, n, k=1, y=Y):
 
 
 @pytest.mark.parametrize(("refit", "strategy"), crossed([False, True], LEAF_STRATEGIES))
+@pytest.mark.slow
 def test_the_leaves_are_those_of_a_search(strategy, refit, monkeypatch):
     learner = grower(strategy, refit)
     taught(learner, 0)

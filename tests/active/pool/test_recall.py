@@ -158,6 +158,7 @@ def test_the_cost_is_the_number_of_random_rows_without_a_positive(found, recall)
     ("found", "recall", "share"),
     [(100, 0.95, 0.39), (500, 0.95, 0.11), (50, 0.95, 0.63)],
 )
+@pytest.mark.slow
 def test_the_cost_is_close_to_that_of_an_exact_test(found, recall, share):
     n_unlabeled = 10_000
     limit = limit_after(n_unlabeled + 1000, found)
@@ -253,6 +254,7 @@ def test_certify_decides_after_discovery():
     assert f"label {report.costs[0.8]:,} of the 290 remaining rows" in lines[3]
 
 
+@pytest.mark.slow
 def test_the_estimate_is_close_to_the_recall():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(2000, 3))
@@ -279,6 +281,7 @@ def test_parameters_of_the_classifier_can_refer_to_labels():
 
 
 @pytest.mark.parametrize("certify", [False, True])
+@pytest.mark.slow
 def test_random_rows_from_the_start_do_not_end_the_discovery(certify):
     strategy = MostLikelySampling("rare")
     learner = ActiveLearner(GaussianNB(), random_state=0, strategy=strategy).fit(X)
@@ -302,6 +305,7 @@ def test_skipped_rows_do_not_fill_the_memory():
     assert sum("recall" in key for key in one._memory) == 1
 
 
+@pytest.mark.slow
 def test_a_pickled_session_continues_to_certify(certified):
     rule = RecallAbove("rare", recall=0.8, certify=True)
     one = learner().fit(X)
@@ -312,6 +316,7 @@ def test_a_pickled_session_continues_to_certify(certified):
     assert [answer.row for answer in one.history_] == rows
 
 
+@pytest.mark.slow
 def test_a_file_of_labels_continues_to_certify(tmp_path):
     rule = RecallAbove("rare", recall=0.5, certify=True)
     whole = learner().fit(X).run(ArrayOracle(Y), stop=rule)

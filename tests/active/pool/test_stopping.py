@@ -210,6 +210,7 @@ def test_the_audit_judges_before_it_learns():
     assert state.undo().audit_[1] in (n, n - 1)
 
 
+@pytest.mark.slow
 def test_the_audit_is_rarely_wrong():
     # The classifier is as it was in the beginning, and its risk, 0.4, is above the
     # limit: every session that stops is wrong.

@@ -197,6 +197,7 @@ def test_texts_are_known_by_what_they_say():
     assert fingerprint(frame) != fingerprint(frame.assign(n=[1, 2, 3, 5]))
 
 
+@pytest.mark.slow
 def test_a_large_pool_takes_less_than_a_second():
     X = np.random.default_rng(0).normal(size=(200_000, 20))
     start = time.process_time()

@@ -169,6 +169,7 @@ def one_progress(report):
     return Progress(25, None, 160, None, None, report)
 
 
+@pytest.mark.slow
 def test_rows_that_are_appended_can_all_be_positive(path):
     start = np.where(np.arange(160) >= 150, Y, None)
     with session(path, rule(certify=True), n_rows=100) as one:

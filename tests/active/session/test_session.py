@@ -82,6 +82,7 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path):
         [1, 4],
     ),
 )
+@pytest.mark.slow
 def test_a_session_is_a_function_of_its_journal(path, estimator, batch_size):
     rule = RiskBelow(0.01, method="audit")
     given = {"stop": rule, "repeat": 0.2, "annotator": "anna"}

@@ -307,6 +307,7 @@ def test_accounts_keep_to_the_total_budget(name, share, nu, strict):
 
 
 @pytest.mark.parametrize("name", cases([*SPLITS, "random"], [*SPLITS[:1], "random"]))
+@pytest.mark.slow
 def test_a_drift_replaces_the_model(name):
     y, x = np.r_[Y[:900], 1 - Y[:900], 1 - Y[:900]], np.r_[X[:900], X[:900], X[:900]]
     blind = learner(strategy=name, budget=0.5).run(x, y)

@@ -79,6 +79,7 @@ def test_names_have_thresholds_of_the_thesis(score):
     assert 0 < asked.sum() < 50
 
 
+@pytest.mark.slow
 def test_two_scores_query_the_same_rows():
     oasis_asked = learner(QueryScoreSampling("oasis", 0.25)).run(X, Y).queried
     gbs_asked = learner(QueryScoreSampling("gbs", 0.375)).run(X, Y).queried
@@ -131,6 +132,7 @@ def test_only_semi_supervised_classifiers_learn_unlabeled_rows():
     assert run.queried.any()
 
 
+@pytest.mark.slow
 def test_few_labels_are_enough_for_separated_classes():
     x, y = make_diced(1000, random_state=0)
     one = learner(estimator=OASISClassifier(n_particles=300), budget=0.05)

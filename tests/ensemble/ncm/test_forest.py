@@ -159,6 +159,7 @@ def test_updates_are_those_of_the_reference(update, seed):
 
 
 @pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.slow
 def test_the_number_of_jobs_does_not_matter(update):
     X, y = make_table(0, 300)
     forest = grown(forest_of(update=update), X, y)
