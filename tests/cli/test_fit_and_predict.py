@@ -629,7 +629,8 @@ def test_a_package_that_loads_late_has_all_its_names():
 def test_completion_knows_all_commands_and_options(capsys):
     known = commands()
     assert set(known) == {
-        *("fit", "predict", "show", "check", "audit", "stream", "label", "completion")
+        *("fit", "predict", "show", "check", "audit", "stream", "label", "evaluate"),
+        "completion",
     }
     for shell in _options.SHELLS:
         out = told(capsys, "completion", shell).out

@@ -410,6 +410,7 @@ default="accuracy"
 
     _shows_predictions = False  # in a session, because they influence people
     predict = _MethodOfInstances("predict")
+    predict_proba = _MethodOfInstances("predict_proba")
 
     def __init__(
         self,
