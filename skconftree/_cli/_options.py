@@ -552,7 +552,7 @@ def _add_option(command, command_name, entry):
     option, _, metavar = title.partition(" ")
     keywords = KEYWORDS.get(option, {}) | KEYWORDS.get(f"{command_name} {option}", {})
     if text:
-        keywords["help"] = " ".join(text.split())
+        keywords["help"] = " ".join(text.split()).replace("%", "%%")
     if metavar == "A,B,...":
         keywords = {"type": names, "default": [], **keywords}
     if metavar:

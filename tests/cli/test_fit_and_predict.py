@@ -595,6 +595,18 @@ def test_help_lists_the_names_of_bounds_and_criteria(capsys):
             assert name in out
 
 
+@pytest.mark.parametrize("command", _options.COMMANDS)
+def test_help_of_each_command_describes_its_options(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    out = " ".join(capsys.readouterr().out.split())
+    for option in filter(None, commands()[command]):
+        assert option in out
+    if command == "label":
+        assert "with 95% confidence" in out
+
+
 def test_help_has_no_slow_imports():
     program = (
         "import sys\n"
