@@ -102,6 +102,13 @@ DATES = """
   order of dates such as 31.12.2024 (dmy) or 12/31/2024 (mdy), which are read as numbers
   of days; default: the order that fits, if only one does
 """
+ANNOTATION = """
+--annotator NAME
+  name of the annotator
+--web
+  ask on a web page for a browser on this machine; its address is printed
+--images DIR
+  folder of images; the page shows them if a column has their relative paths"""
 SEED = """
 --seed N
   default: 0
@@ -349,13 +356,7 @@ data POOL
   --strategy most_likely looks for; default with these options and --stop-recall: the
   second of two labels
 --answers FILE
-  journal, the file of the answers; default: POOL.answers.jsonl
---annotator NAME
-  name of the annotator
---web
-  ask on a web page for a browser on this machine; its address is printed
---images DIR
-  folder of images; the page shows them if a column has their relative paths
+  journal, the file of the answers; default: POOL.answers.jsonl{ANNOTATION}
 --output FILE
   the table with labels and predictions; default: POOL.labeled.csv
 --model FILE
@@ -394,13 +395,7 @@ data POOL
 --show A,B,...
   columns to show; default: all
 --answers FILE
-  journal, the file of the answers; default: POOL.evaluation.jsonl
---annotator NAME
-  name of the annotator
---web
-  ask on a web page for a browser on this machine; its address is printed
---images DIR
-  folder of images; the page shows them if a column has their relative paths
+  journal, the file of the answers; default: POOL.evaluation.jsonl{ANNOTATION}
 {READING}{SAME_DECIMAL}{SEED}
 --json FILE
   write the estimate to this file as JSON
