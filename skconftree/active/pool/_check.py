@@ -25,7 +25,7 @@ from ...utils._types import Indices
 from .._journal import is_label, same_label
 from .._labels import in_chunks, take
 from .._stopping import StoppingRule
-from ._recall import PositivesLimit
+from ._recall import PositivesLimit, appended_pools
 
 if TYPE_CHECKING:
     from ._context import QueryContext
@@ -294,7 +294,7 @@ def check_of(context, confidence, max_error=None):
     n_cached, n_batches, check = context.memory.get(key, (None, 0, None))
     if n_cached != n_rows:
         check, n_batches = None, 0
-        for n_before, new, start in _pools(context):
+        for n_before, new, start in appended_pools(context):
             new = new[suggestions.is_known[new]]
             if check is None:
                 is_pool = np.zeros(len(context.codes), dtype=bool)
@@ -309,21 +309,6 @@ def check_of(context, confidence, max_error=None):
     add(context.answers[n_batches:])
     context.memory[key] = n_rows, len(context.answers), check
     return check, n_rows
-
-
-def _pools(context):
-    # The original rows, then those that were appended each time: number of batches
-    # before, rows that were not skipped, and rows with an initial label.
-    is_start, in_pool = context.codes >= 0, context.codes >= 0
-    in_pool[context.candidates] = True
-    for batch in context.answers:
-        is_start[batch.rows[batch.known]] = False
-    ends = [*(end for _, end in context.growth), len(is_start)]
-    first = 0
-    for n_before, end in zip([0, *(n for n, _ in context.growth)], ends, strict=True):
-        new = first + np.flatnonzero(in_pool[first:end])
-        yield n_before, new, new[is_start[new]]
-        first = end
 
 
 def _add(check, suggestions, rows, labels, is_random):

@@ -306,17 +306,18 @@ def limit_of(context, positive, confidence):
     n_cached, *kept = context.memory.get(key, (None,))
     if n_cached != n_rows:
         limit, n_batches, n_left, n_random = None, 0, 0, 0
-        for n_before, n_new, n_start, n_found in _pools(context, positive):
+        for n_before, new, start in appended_pools(context):
             if limit is None:
-                limit = PositivesLimit(n_new, 1.0 - confidence)
+                limit = PositivesLimit(len(new), 1.0 - confidence)
             else:
                 batches = context.answers[n_batches:n_before]
                 n_known, n_drawn = _add_batches(limit, batches, positive, n_left)
                 n_left, n_random = n_left - n_known, n_random + n_drawn
-                limit.grow(n_new)
-            for _ in range(n_found):
+                limit.grow(len(new))
+            labels = context.classes[context.codes[start]]
+            for _ in range(int(is_positive(labels, positive).sum())):
                 limit.add_found()
-            n_batches, n_left = n_before, n_left + n_new - n_start
+            n_batches, n_left = n_before, n_left + len(new) - len(start)
         kept = limit, n_batches, n_left, n_random
     limit, n_batches, n_left, n_random = kept
     n_known, n_drawn = _add_batches(
@@ -328,10 +329,12 @@ def limit_of(context, positive, confidence):
     return limit, n_random
 
 
-def _pools(context, positive):
-    # The original rows, then those that were appended each time: number of batches
-    # before, number of rows, of initial labels and of positive ones. Skipped rows are
-    # not counted.
+def appended_pools(context):
+    """Yield the original rows of a pool, then those that were appended each time.
+
+    With them the number of batches before, and the rows with an initial label. Skipped
+    rows are left out.
+    """
     is_start, in_pool = context.codes >= 0, context.codes >= 0
     in_pool[context.candidates] = True
     for batch in context.answers:
@@ -339,10 +342,8 @@ def _pools(context, positive):
     ends = [*(n_rows for _, n_rows in context.growth), len(is_start)]
     first = 0
     for n_before, end in zip([0, *(n for n, _ in context.growth)], ends, strict=True):
-        start = first + np.flatnonzero(is_start[first:end])
-        labels = context.classes[context.codes[start]]
-        n_found = int(is_positive(labels, positive).sum())
-        yield n_before, int(in_pool[first:end].sum()), len(start), n_found
+        new = first + np.flatnonzero(in_pool[first:end])
+        yield n_before, new, new[is_start[new]]
         first = end
 
 
