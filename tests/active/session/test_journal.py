@@ -141,7 +141,7 @@ def test_a_full_disk_costs_the_line_that_does_not_fit(path, room):
         text=True,
         check=True,
     )
-    assert "The 2 lines before are safe; this one is not written" in run.stdout
+    assert "The 2 earlier lines are saved, this one is not" in run.stdout
     assert [one["row"] for one in lines(path)[0]] == [0, 1, 3]
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
 
