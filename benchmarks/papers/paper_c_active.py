@@ -60,7 +60,7 @@ STRATEGIES = (
     "split_conf_tree",
 )
 SEEDLESS = {"variable_uncertainty"}  # it draws nothing
-SEEDS = {"strategies": 5, "ddm": 2}
+SEEDS = 5
 OF_THE_DEFAULT = ("random", "conf_tree")
 BUDGETS = (0.05, 0.1, 0.2)
 N_FACTORS = 30
@@ -207,7 +207,9 @@ def main(argv=None):
     """Print the tables."""
     parser = command.parser(__doc__, "data", "cache", "quick", "json")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
-    parser.add_argument("--runs", type=int, help=f"seeds of each strategy; {SEEDS}")
+    parser.add_argument(
+        "--runs", type=int, default=SEEDS, help="seeds of each strategy"
+    )
     parser.add_argument("--places", type=int, default=10, help="where streams begin")
     parser.add_argument("--rows", type=int, default=10_000, help="of a stream")
     parser.add_argument("--tables", nargs="+", choices=list(TABLES))
@@ -220,8 +222,7 @@ def main(argv=None):
         return
     records = []
     for part in options.part:
-        own = {"runs": options.runs or SEEDS[part], "part": part}
-        given = Namespace(**{**vars(options), **own})
+        given = Namespace(**{**vars(options), "part": part})
         seeds = "1 seed" if given.runs == 1 else f"{given.runs} seeds"
         note = f"{given.places} streams of {given.rows:,} rows, {seeds}; "
         note += "published: the whole tables in their order, DDM with every strategy"
