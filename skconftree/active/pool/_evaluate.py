@@ -4,7 +4,8 @@ The *pool* is the table of unlabeled and labeled rows. The classifier *states* t
 probabilities that predictions are wrong or labels positive; *cells* are rows with
 similar stated probabilities, and the two *sides* are rows that are predicted positive
 or not. A *look* is an evaluation of the labels so far. Of a `QueryContext`, `codes` are
-the class indices of rows (-1: unlabeled), and `memory` is a cache.
+the class indices of rows (-1: unlabeled), `answers` the batches of labels, `memory` is
+a cache, and `_key` begins with the seed.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ from ._metric_limits import N_CELLS, MetricCells, MetricLimits
 METRICS = ("accuracy", "error", "precision", "recall", "f1", "log_loss")
 OF_A_CLASS = ("precision", "recall", "f1")
 COMPLEMENTS = ("accuracy", "precision")  # 1 - share of errors
-# for rows that are not and that are predicted positive: what a positive row adds to
-# the numerator and the denominator, and the denominator of another row
+# Metrics that are ratios of totals. Three pairs, each for rows that are not, and that
+# are, predicted positive: what a positive row adds to the numerator; what it adds to
+# the denominator; and what any other row adds to the denominator.
 RATIOS = {
     "recall": ((0.0, 1.0), (1.0, 1.0), (0.0, 0.0)),
     "f1": ((0.0, 2.0), (1.0, 1.0), (0.0, 1.0)),
 }
-OF_ERRORS = ((1.0, 1.0), (0.0, 0.0), (1.0, 1.0))
+OF_ERRORS = ((1.0, 1.0), (0.0, 0.0), (1.0, 1.0))  # the same for the share of errors
 SENTENCES = {
     "accuracy": "of the predictions are correct",
     "error": "of the predictions are wrong",
@@ -214,7 +216,8 @@ class Evaluation:
             **parts,
             n_cells=strategy.n_cells,
         )
-        self.place = np.full(len(context.codes), -1)  # of each row among `rows`
+        # index of each row of the pool among `rows`; -1: its label does not matter
+        self.place = np.full(len(context.codes), -1)
         self.place[self.rows] = np.arange(len(self.rows))
         self.limits = MetricLimits(cells, 1.0 - strategy.confidence, context._key[0])
         self.n_labels = self._n_batches = 0
@@ -237,10 +240,11 @@ class Evaluation:
             total = counts.sum(axis=1)
             return (total - counts.max(axis=1) + 1.0) / (total + counts.shape[1])
         if self.proba is None:
-            return np.full(len(self.predicted), 0.2)
+            return np.full(len(self.predicted), 0.2)  # any constant is valid
         return 1.0 - self.proba.max(axis=1)
 
     def _ratio(self):
+        # Without probabilities, any constants are valid.
         side = self.predicted == self.label
         stated = np.where(side, 0.7, 0.1)
         if self.proba is not None:

@@ -10,8 +10,10 @@ of at most 1 - confidence.
 Rows are drawn without replacement and with unequal probabilities from *cells*, rows of
 similar predicted probabilities. What a row is expected to contribute is subtracted from
 its value and known in total, so it only has to be tested whether the expectation is
-right (a control variate). *Stated* probabilities are those of the classifier. A *plan*
-sets the probabilities of draws. The *evidence* against a ratio is what the bets won.
+right (a control variate). The *outcome* of a row is 1 if its prediction is wrong (for
+some metrics: if its label is positive), otherwise 0. *Stated* probabilities of the
+outcome 1 are those of the classifier. A *plan* sets the probabilities of draws. The
+*evidence* against a ratio is the capital of a bettor who started with 1.
 """
 
 from __future__ import annotations
@@ -19,25 +21,27 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, expit, logit
 
-from .._strategy import FOR_ROWS
+from .._strategy import FOR_ROWS  # seeds the random numbers that draw rows
 
 N_CELLS = 12
 N_UNIFORM = 20  # first labels, of rows that are drawn with equal probabilities
-REPLAN = 1.15  # ratio of the numbers of labels between two plans
-# of the standard deviation; one of them gives the probability of a draw
+REPLAN = 1.15  # ratio of the numbers of labels at two consecutive plans
+# Rows of a cell are drawn in proportion to a power of the standard deviation of their
+# values; a plan chooses one of these exponents.
 POWERS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-FRACTIONS = np.geomspace(0.02, 1.0, 12)  # of the largest bet
-SHARES = np.where(FRACTIONS < 1.0, 0.8 / (len(FRACTIONS) - 1), 0.2)  # their weights
-# weights of the recalibrated prediction of a cell, in labels; the likeliest one is used
+FRACTIONS = np.geomspace(0.02, 1.0, 12)  # of the largest bet; all are bet in parallel
+SHARES = np.where(FRACTIONS < 1.0, 0.8 / (len(FRACTIONS) - 1), 0.2)  # their capital
+# Pseudo-counts of the beta prior of a cell; the likeliest number is used.
 PRIOR_LABELS = np.array([4.0, 16.0, 64.0, 256.0])
 SPREAD = np.array([1.0, 0.5])  # prior standard deviations of intercept and slope
 NEWTON_STEPS, NEWTON_TOLERANCE = 30, 1e-9
-LARGEST, SMALLEST = 1e100, 1e-250  # evidence is not increased further
-MAX_EXTRAPOLATED = 100.0  # logarithm of evidence
-SIGNS = np.array([[1.0], [-1.0]])
+LARGEST = 1e100  # limit of evidence, and of its growth by one bet
+SMALLEST = 1e-250  # minimum of a denominator
+MAX_EXTRAPOLATED = 100.0  # largest log evidence from which a limit is extrapolated
+SIGNS = np.array([[1.0], [-1.0]])  # tests of a ratio from both sides
 BLOCK = 256  # random numbers that are drawn at a time
 ROUNDING = 1e-9  # of the range of a draw
-MIN_CHANCE = 0.005  # of expected outcomes
+MIN_CHANCE = 0.005  # smallest probability of each outcome in a cell
 TINY = 1e-6  # smallest stated probability
 
 
@@ -129,7 +133,7 @@ def _extremes(values, cell, n):
 def calibrated(x, n, ones):
     """Logistic regression of the share of ones among n rows on x, by Newton steps.
 
-    The prior of intercept and slope are normal with means 0 and 1.
+    The priors of intercept and slope are normal distributions with means 0 and 1.
     """
     beta, mean, precision = np.array([0.0, 1.0]), np.array([0.0, 1.0]), SPREAD**-2.0
     design = np.stack([np.ones(len(x)), x])
@@ -155,7 +159,7 @@ def calibrated(x, n, ones):
 
 
 class MetricLimits:
-    """Draws of rows, and what they tell about a metric.
+    """Draws of rows, and the confidence limits of a metric that follow from them.
 
     Parameters
     ----------

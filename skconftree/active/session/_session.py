@@ -61,7 +61,9 @@ if TYPE_CHECKING:
     from ..pool._learner import ActiveLearner
 
 
-RESERVED_SECONDS = 300.0  # since the last request of the annotator
+# A row that is shown to an annotator is not shown to others, for this time after the
+# last request of the annotator.
+RESERVED_SECONDS = 300.0
 
 
 class LabelingSession:
@@ -212,7 +214,7 @@ class LabelingSession:
             journal = Journal(path)
         try:
             if journal is not None and "X" in (journal.head or ()):
-                known = journal.present_head()
+                known = journal.present_head()  # with the changes of later lines
                 check_pool(known, table.fingerprint, table.n_rows, path)
                 y = start_labels(known, n_rows_of(X)) if y is None else y
                 with_later_classes(learner, journal)
@@ -243,6 +245,7 @@ class LabelingSession:
             suggested, self.labels, self._record.view.n_rows
         )
         self.notes = self._record.notes + notes
+        # whether a rule has suggestions checked, which are then not shown
         self._checks = any(
             isinstance(rule, SuggestedErrorBelow) for rule in self._rules
         )
