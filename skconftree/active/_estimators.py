@@ -74,7 +74,10 @@ def _is_committee(final):
 
 
 def with_lasting_nodes(model):
-    """Set `refit_rows` to 0: new trees are not refitted, so leaves keep their ids."""
+    """Set `refit_rows` to 0, so that the nodes of a tree keep their ids.
+
+    Otherwise `partial_fit` of a new tree refits it to its first rows several times.
+    """
     names = [n for n in model.get_params() if n.split("__")[-1] == "refit_rows"]
     return model.set_params(**dict.fromkeys(names, 0)) if names else model
 

@@ -4,7 +4,8 @@ A journal is a file of JSON lines. The first line, the head, identifies the pool
 settings. Each further line is a label, a skipped row, the withdrawal of a label, or a
 change: more classes (`classes`), more rows (`pool`), other shares (`settings`), labels
 of a cheap annotator that an expert checks (`suggestions`), or the decision to certify a
-recall (`certify`), that is to draw rows at random until its limit holds. The label that
+recall (`certify`), that is to draw rows at random until its lower confidence limit is
+as large. The label that
 one annotator gave to a row is called an opinion; a second opinion is the label of a row
 that has one already. An audit draws rows at random to estimate the error rate of the
 classifier. The *pool* is the table of unlabeled and labeled rows; its *fingerprint* is
@@ -225,6 +226,7 @@ def _parse(content, path):
             partial = line
     writer = records[0].get("version") if records else None
     if is_newer(writer):
+        # "written by skconftree ..." and which version to install
         raise JournalError(f"{path} was {versions_and_remedy(writer)}")
     if records and records[0].get("format") != FORMAT:
         raise JournalError(
@@ -338,6 +340,7 @@ def present_head(head, lines):
     `decisions` whether to certify a recall, by class and recall; `growth` the lines
     that append rows to the pool, with the number of rows before.
     """
+    # "with": parameters of an object
     classes = plain_classes(head["learner"]["with"]["classes"])
     head = {"random_share": 0.0, **head, "classes": classes}
     head |= {"decisions": {}, "growth": []}

@@ -3,7 +3,8 @@
 A linear score is a sum of *terms* (columns of a design matrix times coefficients), a
 constant per leaf and an intercept. With two classes there is one score, the log odds of
 the second class; with more, there is one per class. `theta` has all coefficients, with
-a row for each score.
+a row for each score: those of the `q` terms, those of the leaves, and the intercept.
+`C` is the inverse strength of the L2 penalty, as in LogisticRegression.
 """
 
 from dataclasses import dataclass, replace
@@ -41,12 +42,15 @@ class Term(NamedTuple):
 class Columns(NamedTuple):
     """Standardized numeric columns and one-hot encoded nominal columns.
 
-    Nominal columns have integer codes instead of categories.
+    `numeric` and `nominal` are indices of columns. Nominal columns have integer codes
+    instead of categories.
 
     If a numeric column has missing values in training, they are replaced by its mean,
-    `fill`, and one more term indicates them. A nominal column has a term for each of
-    its `codes`, and one for all other codes if `with_rare` is True for it. Constant
-    columns have no term. `kept` are the indices of the terms that are in the score.
+    `fill`, and one more term indicates them; `missing` are the positions of these
+    columns in `numeric`. `center` and `scale` standardize the columns and indicators,
+    and `varies` is False for those that are constant and have no term. A nominal column
+    has a term for each of its `codes`, and one for all other codes if `with_rare` is
+    True for it. `kept` are the indices of the terms that are in the score.
     """
 
     numeric: np.ndarray
@@ -182,7 +186,7 @@ class Score(NamedTuple):
         return cls(theta[:, :q], theta[:, q:-1], theta[:, -1])
 
     def centered(self, center):
-        """Return the score with its coefficients multiplied by a matrix, if any."""
+        """Return the score with coefficients times a matrix; None: the same score."""
         if center is None:
             return self
         return Score.of_theta(self.theta @ center.T, self.coef.shape[1])
@@ -209,7 +213,7 @@ class Rows:
         return np.arange(self.n_classes)[1 if self.n_classes == 2 else 0 :]
 
     def is_small(self, limit):
-        """Whether a step of Newton's method is fast or has at most `limit` products."""
+        """Whether a step of Newton's method takes few, or `limit`, multiplications."""
         size = len(self.scored) * (self.terms.shape[1] + 1)
         work = size**2 * (len(self.y) + self.n_leaves * len(self.scored))
         return work <= max(limit, MIN_NEWTON + MAX_RATIO * len(self.y) * size)
@@ -258,7 +262,7 @@ def probabilities(score, n_classes):
 
 
 def log_losses(proba, y):
-    """Log loss of each row, with probabilities of at least 1e-7."""
+    """Log loss of each row, with probabilities of at least `SMALLEST`."""
     return -np.log(np.maximum(proba[np.arange(len(y)), y], SMALLEST))
 
 
@@ -337,7 +341,8 @@ class Hessian:
 
     The coefficients of the leaves form a block-diagonal part, with a block per leaf. It
     is eliminated: `inverse` has the inverse of each block, and `rest` is the Schur
-    complement for the other coefficients, of the terms and the intercept.
+    complement for the other coefficients, of the terms and the intercept. `of` are the
+    classes whose coefficients are included.
     """
 
     def __init__(self, rows, proba, C, of=slice(None)):
@@ -454,9 +459,10 @@ class Curvature:
     def test(self, contrasts, groups):
         """Test for each group of contrasts whether they are 0 in all rows of `theta`.
 
-        Each test is a likelihood-ratio test, whose restricted optimum is that of the
-        quadratic approximation of the log-likelihood. If there are many rows and
-        groups, it is a Wald test: the likelihood is approximated too. Returns p-values.
+        A contrast is a linear combination of the coefficients of a score. Each test is
+        a likelihood-ratio test, whose restricted optimum is that of the quadratic
+        approximation of the log-likelihood. If there are many rows and groups, it is a
+        Wald test: the likelihood is approximated too. Returns p-values.
         """
         changes = np.empty((len(groups), *self.theta.shape))
         statistic, rank = np.zeros(len(groups)), np.ones(len(groups))
@@ -513,7 +519,9 @@ def forward_scores(rows, column, C, n_columns):
 def _score_statistics(rows, proba, C, in_model, groups):
     # Statistic g' V^-1 g of each group, summed over the scores, where g is the gradient
     # with respect to the terms of the group, and V its variance given the leaves and
-    # the terms in the model. With several scores, the sum is multiplied by (K - 1) / K.
+    # the terms in the model. With one score for each of K > 2 classes, the sum is
+    # multiplied by (K - 1) / K, so that its expectation under the null hypothesis is
+    # the number of degrees of freedom.
     design = rows.design
     base = np.append(in_model, design.shape[1] - 1)
     square = design.power(2) if issparse(design) else design**2
@@ -543,7 +551,8 @@ def _score_statistics(rows, proba, C, in_model, groups):
 
 
 def _log_sf(x, df):
-    # Logarithm of the survival function of the chi-squared distribution.
+    # Logarithm of the survival function of the chi-squared distribution; `tail` is its
+    # asymptotic expansion, for probabilities below the range of floats.
     p, half = chdtrc(df, x), 0.5 * np.maximum(x, 1.0)
     tail = (0.5 * df - 1.0) * np.log(half) - half - gammaln(0.5 * df)
     return np.where(p > 1e-300, np.log(np.maximum(p, 1e-300)), tail)

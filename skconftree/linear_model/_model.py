@@ -55,7 +55,7 @@ def read_doubles(X, schema, caller):
         schema = Schema(rows.shape[1], names)
     schema.check_count(rows, caller)
     refuse_infinite(rows, caller, schema.names, allow_nan=False)
-    return Rows(rows, True, schema)
+    return Rows(rows, True, schema)  # True: the values are finite
 
 
 SPREAD = 0.5  # standard deviation after scaling
@@ -100,6 +100,7 @@ class OASISModel:
     Until the scale of the features is known, `particle_filter` is None, and `waiting`
     has the rows, labels and weights that will be learned then. `n_taken` is the number
     of rows of the current call that were processed when this model was created.
+    `partial_fit` calls `make_ready` and then `learn`, as it does for all models.
     """
 
     schema: Schema
@@ -186,7 +187,7 @@ class OASISModel:
         self.waiting, self.n_taken = None, int(needed[-1]) + 1
 
     def make_ready(self, call, **options):
-        """Do nothing: the particle filter has a fixed size."""
+        """Reserve memory for further rows: none, the filter has a fixed size."""
 
     def learn(self, call, *, resample, return_odds):
         """Learn rows in their order; return the odds of each before it was learned."""
@@ -212,7 +213,7 @@ class OASISModel:
         state["schema"], state["classes"] = self.schema.state(), self.classes.names
         if self.particle_filter is not None:
             state["particle_filter"] = self.particle_filter.__reduce__()[1]
-        return canonical(state)
+        return canonical(state)  # equal states have equal pickles
 
     @classmethod
     def of_state(cls, state, owner):
@@ -230,7 +231,11 @@ SCORES = ("oasis", "gbs", "uc")
 
 
 class QueryMixin:
-    """Mixin of an estimator with particles: query scores, and hypotheses (planes)."""
+    """Mixin of an estimator with particles: query scores, and hypotheses (planes).
+
+    The estimator has the methods `_rows`, which validates rows, and `_odds`, which
+    returns the odds of each binary problem.
+    """
 
     @reads
     def query_score(

@@ -41,7 +41,7 @@ MAX_COUNT = 2**31 - 1
 MIN_DISTINCT_DIVISOR = 10  # a warning is issued if fewer than 1 / 10 are distinct
 
 
-@suggests_parameters()
+@suggests_parameters()  # in the error for an unknown parameter
 @dataclass(eq=False, repr=False)
 class OASISClassifier(QueryMixin, ModelClassifier):
     r"""Semi-supervised online linear classifier based on a particle filter (OASIS).
@@ -180,8 +180,9 @@ class OASISClassifier(QueryMixin, ModelClassifier):
     missing_label: float | str | None = None
     random_state: Seed = None
 
-    _kind = OASISModel
+    _kind = OASISModel  # class of the attribute `_model`
 
+    # `fitted` returns a property that reads an attribute of `_model`.
     mean_ = fitted("known_mean", "Mean of the features.")
     scale_ = fitted("known_scale", "Scale of the features.")
 
@@ -339,6 +340,8 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         return Call(rows, _encoded(names, labels, known), names, weight)
 
     def _started(self, call):
+        # Return a model that grows, or that has stored the rows of the call until then.
+        # Called by `learn` if the present model is None or does not grow.
         settings, before = self._settings(self._resolve_likelihood()), self._model
         if before is None:
             model = OASISModel(call.rows.schema, call.classes, self._draw_seed())

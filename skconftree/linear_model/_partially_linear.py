@@ -1,7 +1,8 @@
 """A decision tree plus a linear score, fitted together by logistic regression.
 
 A `schema` has the names and types of the columns, and reads later rows. A table is
-`coded` if its categories are replaced by integers.
+`coded` if its categories are replaced by integers. The linear score is a weighted sum
+of *terms*, which are standardized columns and indicators of categories.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ LARGE = 10.0  # coefficient per standard deviation that indicates separated clas
 MAX_BY_CHANCE = 0.01  # adjusted p-value above which sibling leaves are merged
 
 
-@suggests_parameters()
+@suggests_parameters()  # in the error for an unknown parameter
 @dataclass(eq=False, repr=False)
 class PartiallyLinearTreeClassifier(ModelClassifier):
     r"""Decision tree plus a linear score, with a constant for each leaf.
@@ -65,10 +66,10 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         \log \frac{P(y = 1 \mid x)}{P(y = 0 \mid x)} =
             \beta_0 + \sum_j \beta_j z_j(x) + \gamma_{\mathrm{leaf}(x)},
 
-    where :math:`z_j` are standardized numeric columns and indicators of categories. The
-    splits of the tree and their p-values do not change. A tree approximates a linear
-    relation by many steps, and a linear score has no interactions: the sum has both,
-    and is still one tree and one list of coefficients.
+    where :math:`z_j`, the terms, are standardized numeric columns and indicators of
+    categories. The splits of the tree and their p-values do not change. A tree
+    approximates a linear relation by many steps, and a linear score has no
+    interactions: the sum has both, and is still one tree and one list of coefficients.
 
     Use it if a logistic regression is the usual model and interactions are likely, as
     in credit scoring and medicine; :doc:`/guide/scorecard` has an example. If the
@@ -197,8 +198,9 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
     max_categories: int = 20
     random_state: Seed = None
 
-    _kind = PartiallyLinearModel
+    _kind = PartiallyLinearModel  # class of the attribute `_model`
 
+    # `fitted` returns a property that reads an attribute of `_model`.
     tree_ = fitted("tree", "The fitted tree.")
     coef_ = fitted("score.coef", "Coefficients of the terms.")
     leaf_coef_ = fitted("score.leaf_coef", "Constants of the leaves.")
@@ -585,7 +587,8 @@ def _folds(table, random_state):
     # Return the fold of each row, stratified. Copies of a row are in one fold, so that
     # weights are equivalent to copies. Equal rows with different labels are in one
     # fold, too: otherwise, training on some of these labels would bias the predictions
-    # of the held-out ones. Groups are equal rows with equal labels, found by hashes.
+    # of the held-out ones. A `ContentOrder` sorts rows by hashes of their values and
+    # labels, so that equal rows with equal labels are adjacent and form a group.
     groups = ContentOrder(*hash_rows(table.coded, table.y.astype(np.uint16)))
     first = groups.row_indices[groups.starts]
     order = random_state.permutation(len(first))

@@ -21,7 +21,7 @@ from ..utils._codec import canonical, default_parameters, merge_defaults
 from ._logistic import Columns, Rows, Score, probabilities
 from ._writing import leaf_note, python_program, score_lines, sql_expression
 
-Z95 = 1.959963984540054
+Z95 = 1.959963984540054  # 97.5% quantile of the normal distribution
 
 
 class LinearTerm(NamedTuple):
@@ -151,7 +151,8 @@ class PartiallyLinearModel:
             for k, node in enumerate(self.nodes)
         ]
 
-    # What `skconftree.tree` needs to print the model and to write it as a program.
+    # What `skconftree.tree` needs to print the model and to write it as a program. Its
+    # objects `python` and `sql` write names and values in these languages.
 
     @property
     def has_score(self):
@@ -187,7 +188,7 @@ class PartiallyLinearModel:
         state["tree"] = self.tree.__getstate__()
         state["score"] = self.score._asdict()
         state["columns"] = None if self.columns is None else self.columns._asdict()
-        return canonical(state)
+        return canonical(state)  # equal states have equal pickles
 
     @classmethod
     def of_state(cls, state, owner):

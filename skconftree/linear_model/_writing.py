@@ -146,7 +146,9 @@ class ScoreParts:
 def python_program(model, python, classes, name, leaf_function):
     """Write the score and its leaves as a Python function of a row.
 
-    `python` writes the categories, and `classes` are the labels as plain values.
+    `python` writes the categories, `classes` are the labels as plain values, and
+    `leaf_function` is the source of a function of a row that returns the constants of
+    its leaf.
     """
     parts = ScoreParts(model, python.keys)
 
@@ -171,8 +173,9 @@ def python_program(model, python, classes, name, leaf_function):
 def sql_expression(model, sql, k, leaf_expression):
     """Write the probability of class `k` as an SQL expression.
 
-    `sql` writes names, categories and numbers, and `leaf_expression` the values of a
-    function of the nodes.
+    `sql` writes names, categories and numbers. `leaf_expression(function)` returns an
+    expression whose value in each leaf is that of the function, which receives the leaf
+    with its constants, `value`.
     """
     number, n_classes = sql.number, len(model.classes)
     parts = ScoreParts(model, range(model.schema.n_features))

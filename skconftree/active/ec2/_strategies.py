@@ -3,8 +3,11 @@
 Hypotheses are the members of an ensemble that predict labels, or hyperplanes, which
 have *coordinates*; equal ones are *copies*. Each has a weight and belongs to a group;
 an *edge* joins two hypotheses of different groups. A hypothesis is *alive* if it
-predicted all labels so far. *Stale* scores are those of an earlier query. The *pool* is
-the table of unlabeled and labeled rows, and the *codes* of rows are class indices.
+predicted all labels so far; *outcomes* are its predictions. *Stale* scores are those of
+an earlier query. The *pool* is the table of unlabeled and labeled rows. Of a
+`QueryContext`, `candidates` are the rows that can be queried, `codes` the class indices
+of rows, `answers` the batches of labels (`known`: mask of the rows that have one), and
+`memory` is a cache.
 """
 
 from __future__ import annotations
@@ -22,10 +25,16 @@ from ..._compat import HasMethods, Interval, StrOptions, validate_parameters
 from ...utils._types import Floats, Indices
 from .._estimators import final_step
 from .._labels import check_costs, in_chunks, n_rows_of, take
-from .._strategy import FOR_ROWS, SamplingStrategy, checked_scores, largest, tie_keys
+from .._strategy import (
+    FOR_ROWS,  # key of the random draws that select rows
+    SamplingStrategy,
+    checked_scores,
+    largest,
+    tie_keys,
+)
 from ._edges import Edges
 
-CELLS = 1 << 25  # hypotheses times rows that are predicted at once
+CELLS = 1 << 25  # maximum of hypotheses times rows that are predicted at once
 MAX_COMPARED_ROWS = 1000  # rows by which hypotheses without coordinates are clustered
 MAX_CLASSES = 1 << 15  # codes of classes are int16
 MAX_EXACT_SUM = 1 << 17  # sum of integer weights up to which scores are exact
@@ -483,7 +492,7 @@ class QueryRound(NamedTuple):
     predicted: dict  # predictions of all hypotheses for the selected rows
 
     def consistent_share(self, context):
-        """Weight share of the hypotheses that predicted the labels since then."""
+        """Share of the weight of hypotheses that predicted the labels since then."""
         right = np.ones(len(self.weights), dtype=bool)
         for row, outcomes in self.predicted.items():
             code = context.codes[row]

@@ -1,7 +1,8 @@
 """Second-order boosting on a growing set of labels, and the sampling model.
 
-The sampling model (`sampler`) is a regression of the errors of the classifier. `codes`
-are the numbers of the classes of labeled rows.
+The sampling model (`sampler`) is a regression of the errors of the classifier; rows
+with large predicted errors are labeled next. `codes` are the indices of the classes of
+labeled rows.
 
 The boosters of scikit-learn do not support this. `HistGradientBoostingClassifier` bins
 rows again in a warm start, so that its older trees use the wrong bins.
@@ -174,7 +175,10 @@ class BoostedTrees:
         return nodes
 
     def _best_split(self, columns, order, gradient, curvature):
-        # Ties go to the first feature, then to the smallest threshold.
+        # Maximizes the gain of second-order boosting (T. Chen and C. Guestrin, 2016): g
+        # and h are sums of gradients and curvatures (second derivatives) of the rows at
+        # most a threshold, later of the other rows, and G and H those of the node. Ties
+        # go to the first feature, then to the smallest threshold.
         if order.shape[1] < 2:
             return None
         penalty = self.l2_regularization

@@ -2,7 +2,9 @@
 
 Updates are atomic, see `Transactional`: `fit` changes a shadow copy, whose attributes
 replace those of the classifier at the end. The decorators `learns` and `reads` lock it.
-The *oracle* is the function that returns labels of queried rows.
+The *oracle* is the function that returns labels of queried rows. `DocLinkMixin` links
+the HTML representation to the documentation, and `VersionedState` stores the version of
+the package in pickles.
 """
 
 from __future__ import annotations

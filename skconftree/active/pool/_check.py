@@ -6,7 +6,8 @@ a row is that of the expert, if the expert labeled the row, otherwise the sugges
 *checked* when the expert labels them. A *plan* determines which rows are checked next,
 and random rows *certify* that few of the others are wrong. The *coordinates* of a row
 are its standardized and encoded columns. Of a `QueryContext`, `codes` are the class
-indices of rows (-1: unlabeled), and `growth` says when rows were appended to the pool.
+indices of rows (-1: unlabeled), `growth` says when rows were appended to the pool, and
+`answers` are batches of labels, whose `n_wrong` is None unless the rows are random.
 """
 
 from __future__ import annotations
@@ -129,18 +130,18 @@ def valid_suggestion(value, labels):
 
 
 def n_certifying(n_rows, n_wrong, max_wrong, threshold):
-    """Expected number of random rows until at most `max_wrong` errors remain for sure.
+    """Expected number of random rows that certify a limit of the remaining errors.
 
-    Of `n_rows` rows, `n_wrong` are wrong. After n random rows, the log likelihood ratio
-    of this number to the largest one with which too many errors remain must reach a
-    threshold.
+    The limit is `max_wrong`. Of `n_rows` rows, `n_wrong` are wrong. After n random
+    rows, `evidence`, the log likelihood ratio of this number to the smallest number
+    with which too many errors remain, must reach a threshold.
     """
     n = np.unique(np.linspace(0, n_rows, N_GRID + 1).round())
     found = n_wrong * n / max(n_rows, 1)
-    largest = np.minimum(found + max_wrong + 1.0, n_rows)
+    too_many = np.minimum(found + max_wrong + 1.0, n_rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         evidence = _log_choices(n_rows, n_wrong, n, found)
-        evidence -= _log_choices(n_rows, largest, n, found)
+        evidence -= _log_choices(n_rows, too_many, n, found)
     is_enough = (evidence >= threshold) & (n_wrong - found <= max_wrong)
     is_enough |= n >= n_rows - max_wrong
     return n[is_enough.argmax()]
@@ -160,10 +161,10 @@ def _log_binomial(n, k):
 def doubtful_rows(features, checked, is_wrong, left, rate, max_wrong, threshold):
     """Rows to check because their suggestions are probably wrong, the worst first.
 
-    A tree predicts errors by the checked rows. `rate` is the estimated error rate of
-    the rows that are `left`. Those leaves are checked completely for which the expected
-    number of checks is the smallest, including the random rows that then certify the
-    rest. None, if there is no evidence for a split.
+    A tree, trained with the checked rows, predicts errors. `rate` is the estimated
+    error rate of the rows that are `left`. All rows of some leaves are checked: those
+    for which the expected number of checks is the smallest, including the random rows
+    that then certify the rest. Returns no rows if the tree has no split.
     """
     none = left[:0]
     if len(left) == 0 or is_wrong.all() or not is_wrong.any():
@@ -189,7 +190,7 @@ def doubtful_rows(features, checked, is_wrong, left, rate, max_wrong, threshold)
 
 
 class Check:
-    """What is known about the suggestions of a pool after some labels of the expert.
+    """State of the check of the suggestions of a pool, after some labels of the expert.
 
     Parameters
     ----------
@@ -202,6 +203,7 @@ class Check:
     def __init__(self, is_pool, alpha):
         self.is_left = is_pool.copy()
         self.n_left = int(is_pool.sum())
+        # upper confidence limit of the number of wrong suggestions
         self.limit = PositivesLimit(self.n_left, alpha)
         self._set_prior()
         self.threshold = REGRET - np.log(alpha)

@@ -2,8 +2,9 @@
 
 All rows of a leaf have the same score, so that these strategies score leaves and draw
 rows within them. The *worth* of a leaf is its score. The *pool* is the table of
-unlabeled and labeled rows. Of the context of a query, `grows` tells whether the tree is
-updated instead of refitted, `index` finds the rows of a leaf, and `kept` is a cache.
+unlabeled and labeled rows. Of the context of a query, `candidates` are the rows that
+can be queried, `grows` tells whether the tree is updated instead of refitted, `index`
+finds the rows of a leaf, and `kept` is a cache.
 """
 
 from __future__ import annotations

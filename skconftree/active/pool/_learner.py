@@ -5,7 +5,8 @@ complete or revert an interrupted update. An *audit* draws rows at random to est
 the error rate. A *journal* is a file of JSON lines to which each label is written. To
 *replay* labels is to compute the state of the learner from them again. `learns` marks
 methods that change the learner, `_codes` are class indices of rows (-1: unlabeled), and
-`_coder` converts labels to them.
+`_coder` converts labels to them. `DocLinkMixin` links the HTML representation to the
+documentation, and `VersionedState` stores the version of the package in pickles.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A *second opinion* is a further label of a row, by preference from another annotator. An
 *audit* is a query of random rows, whose predictions (`prediction`) are compared with
-their labels. A `Ledger` has the labels of a journal.
+their labels. A *batch* is the rows of one query. A `Ledger` has the labels of a journal
+as `entries`; `by` is the name of the annotator.
 
 A *journal* is a file of JSON lines, one per label. Its first line, the *head*, has the
 settings and the *fingerprint* of the pool, a hash of its rows. The *pool* is the table
@@ -265,9 +266,13 @@ class RecordedLearner:
         self.suggestions = {}  # labels of a cheap annotator by row
         self._n_suggested_lines = 0  # of the journal, that the learner has
         self._skipped = set()  # rows that were skipped since the journal was opened
+        # Of the current query: the rows without a label, and the labels so far, which
+        # are learned when the query is complete.
+        self._queue, self._part = [], []
         # number of lines of the journal from which the other attributes were computed
         self._n_learned_lines = None
-        # settings that determine the queries, in addition to the learner
+        # settings that determine the queries, in addition to the learner; functions and
+        # foreign classes are stored by their names
         settings = {
             "stop": to_json(list(rules), names=True),
             "resolve_by": resolve_by,

@@ -6,6 +6,8 @@ the table of unlabeled and labeled rows, and its *embedding* the coordinates of 
 rows. A *bound* is the rule by which a tree decides whether to split; some bounds also
 use the unlabeled rows. To *replay* labels is to compute the state from them again.
 `_codes` are class indices of rows (-1: unlabeled), to which `_coder` converts labels.
+Methods decorated by `learns` lock the learner; those decorated by `reads_consistent`
+first complete or revert an interrupted update.
 """
 
 import copy

@@ -1,8 +1,7 @@
 """Export of a labeling session to CSV or Label Studio.
 
-*Opinions* are the labels of one row by several annotators.
-
-The *pool* is the table of unlabeled and labeled rows.
+*Opinions* are the labels of one row by several annotators. The *pool* is the table of
+unlabeled and labeled rows.
 """
 
 import csv

@@ -1,7 +1,8 @@
 """A labeling session at the terminal.
 
 *Discovery* is the part of a session in which the query strategy finds rows of a class.
-After it, the recall can be *certified* by labels of random rows.
+After it, the recall can be *certified* by labels of random rows. `visible` removes
+control characters from a text.
 """
 
 import contextlib
@@ -16,7 +17,8 @@ from ._explanations import visible
 
 # keys for undo, skip, why, error rate, new label and quit
 COMMANDS = ("u", "s", "?", "%", "+", "q")
-TAKE = "="  # takes the suggested label
+TAKE = "="  # key that accepts the suggested label
+# Why a session has ended.
 ENDS = {
     "budget": "The budget is used up: no more labels are queried.",
     "rule": "The stopping rule is reached: no more labels are needed.",

@@ -1,7 +1,9 @@
 """A labeling session in a browser: its page, its server and its images.
 
-The *journal* is the file of the labels. A recall is *certified* by labels of random
-rows.
+The *journal* is the file of the labels. A row that is shown to a person is *reserved*:
+others do not see it until RESERVED_SECONDS after the last request of that person. A
+recall is *certified* by labels of random rows. `visible` removes control characters
+from a text.
 """
 
 from __future__ import annotations
@@ -469,7 +471,7 @@ class _Api:
             return more if more.get("quit") else self._state() | more
 
     def sent(self, request):
-        """End `wait` after the response to "quit" was sent to the last person."""
+        """End `WebOracle.wait` when "quit" of the last person has been answered."""
         if request.get("do") == "quit" and not self._last_requests:
             self.quit.set()
 

@@ -1,4 +1,7 @@
-"""Context of a stream strategy: the rows to decide on, the model and the budget."""
+"""Context of a stream strategy: the rows to decide on, the model and the budget.
+
+An `Account` is the label budget: it counts rows and queried labels.
+"""
 
 from __future__ import annotations
 

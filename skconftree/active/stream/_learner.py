@@ -1,7 +1,10 @@
 """`StreamActiveLearner`: active learning from a stream.
 
 An `Account` is the label budget: it counts rows and queried labels. The *random branch*
-of a strategy is a random part of the rows, whose labels are queried at random.
+of a strategy is a random part of the rows, whose labels are queried at random. Methods
+decorated by `learns` lock the learner exclusively; those decorated by
+`reads_consistent` first complete an interrupted update. A `DictConverter` makes tables
+of rows that are dictionaries.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ from ._strategies import (
     resolve_stream_strategy,
 )
 from ._update import (
-    NO_LABEL,
+    NONE_PENDING,
     PendingUpdate,
     StreamUpdates,
     check_strategy,
@@ -290,10 +293,12 @@ class StreamActiveLearner(
         self._classes = classes
         self._stored_batches = []  # (rows, labels or None, weights) before the model
         self._unqueried = None  # the last row, if its label was not queried
-        self._detector = None if detector is None else detector.kernel()  # compiled
+        # the detector is a compiled object
+        self._detector = None if detector is None else detector.kernel()
         self._background = None  # model that replaces the current one at a drift
         self._n_drifts = self._n_taught = 0
-        self._pending = NO_LABEL  # per queried label: whether it was drawn at random
+        # for each queried label that was not passed to `teach`: is it a random one?
+        self._pending = NONE_PENDING
 
     @learns
     def query(self, X: RowsLike) -> NDArray[np.bool_]:
@@ -485,7 +490,7 @@ class StreamActiveLearner(
         if len(y) and self._learns_inplace():
             self._learn_inplace(PendingUpdate(X, y, is_random, weight))
             return self
-        other._pending = NO_LABEL
+        other._pending = NONE_PENDING
         if len(y):
             other._copy_models()
             other._learn_in_copy(X, y, is_random, weight)

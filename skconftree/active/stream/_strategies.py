@@ -2,7 +2,8 @@
 
 The *random branch* is a random part of the rows whose labels are queried at random. An
 *account* counts the rows and the queried labels of a branch. The *radius* of a leaf is
-the uncertainty of its majority class.
+a confidence radius: if half the difference of its two largest class shares (the *gap*)
+exceeds it, the majority class of the leaf is known with confidence.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 # Keys of random draws, one for each purpose.
 FOR_QUERIES, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
-# of scores: of OASIS, generalized binary search and uncertainty; in the range of [2]
+# Default thresholds of the scores of OASIS, generalized binary search and uncertainty,
+# in the range of those that Rupprechter (2012, see `QueryScoreSampling`) uses.
 THRESHOLDS = {"oasis": 0.1, "gbs": 0.45, "uc": 0.05}
 
 

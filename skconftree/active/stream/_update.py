@@ -27,7 +27,7 @@ from .._transaction import Transactional
 from ._context import LeafLabels
 from ._decisions import Account
 
-NO_LABEL = np.zeros(0, dtype=bool)
+NONE_PENDING = np.zeros(0, dtype=bool)  # no queried label waits to be taught
 
 
 class PendingUpdate(NamedTuple):
@@ -154,7 +154,7 @@ class StreamUpdates(Transactional):
             changes |= {
                 "_leaves": self._with_labels(leaves, model, X, update.y[at:end]),
                 "_n_taught": self._n_taught + len(rows),
-                "_pending": NO_LABEL,
+                "_pending": NONE_PENDING,
             }
         models = tuple(
             (trained, getattr(trained, "n_rows_seen_", 0))
@@ -173,7 +173,7 @@ class StreamUpdates(Transactional):
         changes = {
             "_stored_batches": batches,
             "_n_taught": self._n_taught + len(y),
-            "_pending": NO_LABEL,
+            "_pending": NONE_PENDING,
         }
         if len(classes) >= 2:
             model = self._new_estimator()
@@ -208,7 +208,7 @@ class StreamUpdates(Transactional):
         return changes
 
     def _new_estimator(self):
-        model = with_lasting_nodes(clone(self.estimator))
+        model = with_lasting_nodes(clone(self.estimator))  # leaves keep their ids
         if "random_state" in model.get_params() and model.random_state is None:
             model.set_params(random_state=self._seed)
         return model
