@@ -209,9 +209,9 @@ def random_boxes(n_leaves, n_features, random_state):
         n = end - start
         middle = start + min(max(int(n * random_state.random_sample()), 1), n - 1)
         feature = random_state.randint(n_features)
-        cut = random_state.uniform(low[start, feature], high[start, feature])
-        high[start:middle, feature] = cut
-        low[middle:end, feature] = cut
+        threshold = random_state.uniform(low[start, feature], high[start, feature])
+        high[start:middle, feature] = threshold
+        low[middle:end, feature] = threshold
         is_left[start:middle] = True
         is_left[middle:end] = False
         nodes += [

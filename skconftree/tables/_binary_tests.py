@@ -182,7 +182,7 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         tests = {name: state.pop(name) for name in TESTS if name in state}
         super().__setstate__(state)
         if tests:
-            with written_by(version):
+            with written_by(version):  # errors name the version that wrote the state
                 check_state_parts(self, {name: name in tests for name in TESTS})
                 schema = Schema.of_state(tests["_schema"], self)
                 tested, missing = tests["_tested"], tests["missing_"]
@@ -284,7 +284,8 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-TESTS = ("_schema", "_tested", "missing_")  # the other attributes follow from them
+# Fitted attributes that a pickle contains, and those that are computed from them.
+TESTS = ("_schema", "_tested", "missing_")
 DERIVED = (
     *("n_features_in_", "feature_names_in_", "n_tests_"),
     *("thresholds_", "categories_"),

@@ -12,7 +12,7 @@ DATES = (
     "the day of the week."
 )
 N_CHECKED = 100  # number of values of a string column to check
-DAY, TIME = "day", "time"  # kinds of columns of days since 1970-01-01
+DAY, TIME = "day", "time"  # columns of days since 1970-01-01, without and with time
 _EPOCH = datetime.datetime(1970, 1, 1)
 _DATE_TYPES = (
     datetime.date,
@@ -26,6 +26,7 @@ _DATE_PATTERN = re.compile(r"\d{4}([-/.])\d\d?\1\d\d?\b|\d\d?([-/.])\d\d?\2\d{4}
 
 def is_date(value):
     """Whether a Python object is a date, a time or a duration."""
+    # Period is a class of pandas, which is not imported
     return isinstance(value, _DATE_TYPES) or type(value).__name__ == "Period"
 
 
@@ -68,8 +69,10 @@ def is_number(text):
 def warn_of_unparseable(table, counts_of, features, max_categories):
     """Warn of columns of numbers that are nominal because of unparseable values.
 
-    `counts_of(j)` returns the number of rows of each category of column j. `kind` is
-    the type of its categories, and `table.declaring` how to declare a nominal column.
+    `table` is a `Table` (`_frames.py`), an array or data frame, and `features` has the
+    categories of its nominal columns and their type (`kind`). `counts_of(j)` returns
+    the number of rows of each category of column j. `table.declaring` describes how a
+    user declares a nominal column.
     """
     dtypes = list(table.dtypes(table.X))
     for j, categories in enumerate(features.categories):

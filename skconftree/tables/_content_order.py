@@ -10,10 +10,11 @@ class ContentOrder:
     """Order of rows by their content, from two hashes of each row.
 
     Equal rows with equal labels are a group, and groups are ordered by their hashes. A
-    sample draws from the cumulative weights (positive) in this order. It therefore
-    depends neither on the order of the rows nor on whether a row has weight k or occurs
-    k times. `row_indices` are the rows in this order, `starts` the positions of the
-    first row of each group, and `ends` the cumulative weights including each group.
+    random sample draws from the cumulative weights (positive) in this order. It
+    therefore depends neither on the order of the rows nor on whether a row has weight k
+    or occurs k times. `row_indices` are the rows in this order, `starts` the positions
+    of the first row of each group, and `ends` the cumulative weights including each
+    group.
     """
 
     def __init__(self, first, second, weight=None):

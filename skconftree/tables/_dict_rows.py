@@ -78,8 +78,9 @@ NUMBERS = {bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int3
 def read_few(X, n_features, names, features, *, learns):
     """Read a short list of rows, or a short frame with the known column names.
 
-    `learns` is whether the rows are for training. If they then have a new category, the
-    result is None, because the category needs a new code.
+    `names` are the column names, and `features` the `CategoryMap` of each column; both
+    can be None. `learns` is whether the rows are for training. If they then have a new
+    category, the result is None, because the category needs a new code.
     """
     rows = _rows_of(X, n_features, names)
     if rows is None:
@@ -127,6 +128,7 @@ def _number(value, category_map):
 
 
 def _known_number(value, category_map):
+    # As `_number`, but a TypeError for a new category.
     code = _number(value, category_map)
     if code == UNKNOWN and category_map is not None:
         raise TypeError

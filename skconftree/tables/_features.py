@@ -146,7 +146,7 @@ class CategoryMap:
         self.kind = kind  # None before the first value
         self.codes = {} if codes is None else codes
         self.ignored = ignored
-        # of the column, until `Features.keep_learned` has checked the limits
+        # of the column, until `Features.keep_learned` has checked the number of codes
         self.name = name
 
     def encode(self, indices, values, name, *, learn=False, in_order=True):
@@ -197,9 +197,10 @@ class CategoryMap:
         return codes, CategoryMap(kind, both, name=self.name)
 
     def within_limits(self, separates_rows):
-        """Return the map; a column with too many categories is ignored, or an error.
+        """Return the map, after a check of the number of categories.
 
-        It is ignored if it identifies rows, which `separates_rows` computes.
+        A column with too many is ignored if it identifies rows, which
+        `separates_rows()` computes, and raises an error otherwise.
         """
         n = len(self.codes)
         if n > MAX_CATEGORIES:
@@ -311,7 +312,7 @@ class Features:
     def keep_learned(
         self, matrix, known=None, learned=None, weight=None, *, in_order=True
     ):
-        """Remove categories of rows that are not learned, and check the limits.
+        """Remove categories of rows that are not learned, and check their number.
 
         The rows of weight 0 are found only after a table has been read. `matrix` is a
         result of `learn`. Its codes are changed to those that it would have if there

@@ -20,7 +20,7 @@ from ..utils._warnings import warn_once_per_ensemble
 from ._encoded_table import EncodedTable, RowCodes
 from ._sparse import column_limits, stack_rows, take_rows
 
-COUNT_TYPES = (np.uint8, np.uint16, np.uint32)
+COUNT_TYPES = (np.uint8, np.uint16, np.uint32)  # of how often a row is drawn
 # The sum of integer counts stays below this limit, because it is computed in 32 bits.
 COUNT_LIMIT = 2**31
 
@@ -44,7 +44,7 @@ class Sample(NamedTuple):
 
 
 class GrowthData(Protocol):
-    """Rows with labels and weights, from which `grow` makes a tree.
+    """Rows with labels and weights, from which a tree is grown.
 
     Three classes implement it: `MemoryData`, `SampledData` (a sample of other data, for
     a forest) and `PartedData` in `large`. Threads can share one, because growing a tree
@@ -83,7 +83,10 @@ class GrowthData(Protocol):
         ...
 
     def nodes(self, sample, thread_team):
-        """Return the nodes of a sample in parts; None if all rows are in memory."""
+        """Return an object that counts the rows of nodes, part by part.
+
+        None if all rows are in memory.
+        """
         ...
 
 
@@ -221,7 +224,10 @@ class MemoryData:
 
 
 class SampledData:
-    """`GrowthData` of a sample, with its own class weights and shared columns."""
+    """`GrowthData` of a `Sample` of other data, with class weights of its own.
+
+    The columns and the labels are shared with the other data.
+    """
 
     def __init__(self, data, sample, class_weight):
         self._data, self._sample = data, sample
@@ -249,7 +255,7 @@ class SampledData:
         return self._data.limits(sample)
 
     def nodes(self, sample, thread_team):
-        """Return the nodes of a sample whose rows are in parts, else None."""
+        """Return an object that counts the rows of nodes in parts, else None."""
         return self._data.nodes(sample, thread_team)
 
 

@@ -32,7 +32,7 @@ def exact_labels(y):
 
 
 def refuse_nul(labels):
-    """Raise if a label ends in a NUL character, as arrays of strings cannot."""
+    """Raise if a label ends in a NUL character, which arrays of strings remove."""
     for label in labels:
         if isinstance(label, str | bytes) and label[-1:] in NUL:
             raise ValueError(
@@ -53,14 +53,17 @@ def refuse_none(y):
 
 
 def check_labels(y, original):
-    """Check that labels are discrete, and that conversion kept them distinct."""
+    """Check that labels are discrete.
+
+    `original` are the labels before their conversion to the array `y`, for errors.
+    """
     if _are_classes(y):
         return
     if y.dtype.kind == "O":
         refuse_none(y)
         refuse_nul(y.flat)
     try:
-        with np.errstate(invalid="ignore"):  # it makes integers of floats
+        with np.errstate(invalid="ignore"):  # floats are converted to integers
             check_classification_targets(y)
     except ValueError as error:
         _refuse_long(original, "y", error)
@@ -110,6 +113,7 @@ def unique_classes(classes):
 
 
 def _refuse_long(original, name, error):
+    # Raise a clear error instead of `error` if an integer is too large for 64 bits.
     for label in _flat(original):
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ValueError(
@@ -145,7 +149,7 @@ def find_labels(classes, y):
     Numbers are compared exactly, also integers with floats.
     """
     changed = None
-    # For single rows of a stream, every call of NumPy matters.
+    # For single rows of a stream, each call of NumPy takes a noticeable time.
     if y.dtype is not classes.dtype and classes.dtype.kind in "iu":
         if y.dtype.kind in "iuf":
             y, changed = _converted(y, classes.dtype)
@@ -205,7 +209,7 @@ MAX_CLASSES = 2**16 - 2  # codes are 16 bits wide, and one of them means no clas
 
 
 class Classes:
-    """The classes of a model, in ascending order."""
+    """The classes of a model: `names` are their labels, in ascending order."""
 
     __slots__ = ("_indices", "names")
 

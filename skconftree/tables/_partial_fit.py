@@ -39,21 +39,21 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
     caller, model = type(estimator).__name__, estimator._model  # caller: for errors
     estimator._check_call(classes, X_pool)  # validates parameters and options
     # categories get codes in the order of their first rows (`in_order`); `known` is the
-    # schema before this call, and `names` are the classes
+    # schema before this call
     if model is None:
         rows = Schema.first(X, caller, estimator.categorical_features, in_order=True)
-        known, names = None, Classes.listed(classes)
+        known, all_classes = None, Classes.listed(classes)
     else:
         rows = X if isinstance(X, Rows) else model.schema.more(X, caller)
-        known, names = model.schema, model.classes
+        known, all_classes = model.schema, model.classes
         if classes is not None:
-            names.check(classes)
-    labels = names.codes(read_labels(y, rows.X, caller))
+            all_classes.check(classes)
+    labels = all_classes.codes(read_labels(y, rows.X, caller))
     if model is not None and model.grows:
         class_weight = model.class_weight
     else:
         class_weight = resolve_class_weight(
-            estimator.class_weight, names.names, np.arange(len(names)), None
+            estimator.class_weight, all_classes.names, np.arange(len(all_classes)), None
         )
     weight = None
     if sample_weight is not None:
@@ -68,7 +68,7 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
         # rows of a class of weight 0 are not learned
         weight = np.ones(len(labels)) if weight is None else weight
         weight = np.where(class_weight[labels] > 0.0, weight, 0.0)
-    # Remove categories that only rows of weight 0 have. The categories of a pool get
+    # Remove categories that only rows of weight 0 have. The categories of X_pool get
     # the first codes; therefore, X is read again.
     if X_pool is not None:
         read, X_pool, schema = rows.schema.with_pool(
@@ -78,7 +78,7 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
     elif rows.schema is not known:
         schema = rows.schema.keep_learned_in_order(rows.X, known, weight)
         rows = Rows(rows.X, rows.finite, schema)
-    return Call(rows, labels, names, weight, class_weight, X_pool)
+    return Call(rows, labels, all_classes, weight, class_weight, X_pool)
 
 
 def learn(estimator, call, **options):

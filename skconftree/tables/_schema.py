@@ -95,6 +95,7 @@ class Schema(NamedTuple):
         return self._read(X, caller, learns=False)
 
     def _read(self, X, caller, learns):
+        # `read_plain` and `read_few` are faster, and return None for most tables
         if self.features is None:
             plain = X if self.names is None else None
             if type(X) is DictRows and X.of_names(self.names):
@@ -191,7 +192,7 @@ class Schema(NamedTuple):
     def keep_learned(
         self, rows, known=None, learned=None, weight=None, *, in_order=False
     ):
-        """Remove categories that only rows of weight 0 have, and check the limits.
+        """Remove categories that only rows of weight 0 have, and check their number.
 
         See `Features.keep_learned`.
         """

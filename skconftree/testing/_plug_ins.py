@@ -4,7 +4,7 @@ A component is an object that a user may define: a bound (split rule), criterion
 detector, pruning method, query strategy or stopping rule. Its kernel is the compiled
 object that a tree uses. The outcomes of a split are its branches. A growing tree is
 trained by `partial_fit`: a leaf tries to split after each `grace_period` rows. A bound
-that `tests_features` works with `fit` only.
+whose `tests_features` is True selects the feature before the split, in `fit` only.
 """
 
 from __future__ import annotations
@@ -651,6 +651,7 @@ def check_pruning(pruning: BasePruning) -> None:
     X, y = make_noisy_table()
     full = ConfidenceTreeClassifier(None).fit(X, y).tree_
     original = pickle.dumps(full)
+    # the training data that `prune` gets: X, y and weights, and parameters of the tree
     rows = SimpleNamespace(take=lambda: (X, y, None), criterion="gini", bound=None)
     with assert_no_error(f"{name}.strength_range must be defined"):
         values = strengths_to_try(pruning)

@@ -39,8 +39,8 @@ def to_json(value, arrays=None, *, names=False):
     """Convert a value to types that JSON supports. Equal values give equal results.
 
     None, booleans, integers, finite floats, strings and lists do not change. Other
-    values become an object with one tag. Of classes that can be restored, the
-    parameters are stored.
+    values become a JSON object whose first key, the tag, is their kind. Of objects
+    whose class can be restored, the parameters are stored.
 
     Parameters
     ----------

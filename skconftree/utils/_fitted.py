@@ -48,8 +48,9 @@ def fitted(name, doc, *, changes=False):
 class ModelClassifier(Lockable, DocLinkMixin, ClassifierMixin, BaseEstimator):
     """Base class of classifiers: parameters, and a model of the class `_kind` or None.
 
-    A subclass defines `_rows(X)`, which validates rows, and `_best(rows)`, which
-    returns the index of the most probable class of each row.
+    The model has all that `fit` or `partial_fit` learned, such as a tree. A subclass
+    defines `_rows(X)`, which validates rows, and `_best(rows)`, which returns the index
+    of the most probable class of each row.
     """
 
     _model = None  # None before `fit`

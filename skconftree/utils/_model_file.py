@@ -237,14 +237,17 @@ def _invalid_file(path):
 
 
 def _read_members(path, file):
-    """Return the arrays of the archive, whose total size is limited by the file."""
+    """Return the arrays of the archive, which must not be compressed.
+
+    Their total size is then at most that of the file.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
         size = sum(entry.file_size for entry in entries)
-        packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
-        if packed or size > os.fstat(file.fileno()).st_size:
-            raise ValueError("it is packed")
+        compressed = any(e.compress_type != zipfile.ZIP_STORED for e in entries)
+        if compressed or size > os.fstat(file.fileno()).st_size:
+            raise ValueError("it is compressed")
         file.seek(0)
         with np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}

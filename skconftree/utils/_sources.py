@@ -35,7 +35,7 @@ class DataFile(NamedTuple):
         return self.filesystem.open(self.path, "rb")
 
     def stamp(self):
-        """Return what differs if the file has changed."""
+        """Return values, such as size and time, that differ if the file has changed."""
         if self.filesystem is None:
             stats = os.stat(self.path)
             return stats.st_size, stats.st_mtime_ns
