@@ -1,8 +1,9 @@
 """Base class of stopping rules.
 
-Labels are queried for rows of the *pool*, the table of unlabeled and labeled rows.
-`VersionedState` stores the version of the package in pickles. Of a `QueryContext`,
-`codes` are the class indices of rows, and `labeled` the labeled rows.
+Labels are queried for rows of the *pool*, the table of unlabeled and labeled rows;
+*candidates* are the rows that can be queried. `VersionedState` stores the version of
+the package in pickles. Of a `QueryContext`, `codes` are the class indices of rows, and
+`labeled` the labeled rows.
 """
 
 from __future__ import annotations

@@ -122,7 +122,10 @@ def leaf_note(leaf, decimals):
 
 
 class ScoreParts:
-    """The terms of a score grouped by kind, for programs in other languages."""
+    """The terms of a score grouped by kind, for programs in other languages.
+
+    `keys` are the names or indices of the columns in the program.
+    """
 
     def __init__(self, model, keys):
         columns, coefs = model.columns, model.score.coef.T.tolist()

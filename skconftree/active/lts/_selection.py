@@ -35,7 +35,7 @@ from ._boosting import (
 
 
 def cell_groups(X, n_cells, max_dimensions=8):
-    """Group rows by cells of a grid over standardized or principal components."""
+    """Group rows by cells of a grid on standardized columns or principal components."""
     axes, mean = _axes(X, max_dimensions)
     d = axes.shape[1]
     bins = 1

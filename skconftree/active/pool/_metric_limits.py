@@ -56,9 +56,10 @@ GRID = grid_of_ratios(513)
 def make_cells(stated, side, n_cells):
     """Index of the cell of each row, and their number; `stated` are log odds.
 
-    Rows of the two sides, such as predicted positive or not, are separate. The cells of
-    a side have about equal sums of standard deviations and equal numbers of rows; rows
-    of equal values share a cell.
+    Rows of the two sides, such as predicted positive or not, are separate. A side is
+    divided in the order of `stated`, so that the mean of two shares is about equal for
+    its cells: their share of the rows, and of the standard deviations of the outcomes.
+    Rows of equal values are in the same cell.
     """
     cells = np.zeros(len(stated), dtype=np.intp)
     n = 0
@@ -89,13 +90,14 @@ class MetricCells:
         wrong, or that its label is positive.
     side : ndarray of shape (n_rows,), bool
         Rows whose contribution differs: those that are predicted positive.
-    steps : tuple of ndarray of shape (2,)
-        For both sides, what the outcome 1 adds to the numerator and the denominator.
+    steps : tuple of two ndarray of shape (2,)
+        What the outcome 1 of a row adds to the numerator, and to the denominator, each
+        for both sides.
     base : ndarray of shape (2,)
-        Denominator of both sides without it.
+        Denominator of a row of each side if its outcome is 0.
     low, span, top : ndarray of shape (n_rows,), default=None
-        Numerator for the outcome 0, expected and largest difference to that of the
-        outcome 1. None: 0, 1 and 1.
+        Numerator of each row if its outcome is 0, and the expected and the largest
+        difference to its numerator if the outcome is 1. None: 0, 1 and 1.
     n_cells : int
         Number of cells per side.
     """
@@ -283,7 +285,7 @@ class MetricLimits:
         size = self.left[inside]
         deviation = np.abs(self._unit(np.array([center]))[inside, 0]) * span
         deviation = np.maximum(deviation * np.sqrt(p * (1.0 - p)), 1e-6)
-        # about the limits, for which the growth matters
+        # approximate confidence limits, at which the growth matters
         width = size @ deviation / denominator * np.sqrt(-2.0 * np.log(self.alpha / 2))
         width /= np.sqrt(max(self.n_draws, N_UNIFORM))
         ratios = np.clip([center - width, center + width], 1e-4, 1.0 - 1e-4)

@@ -1,15 +1,17 @@
 """Queries of an active learner, which select rows of the pool to be labeled.
 
 The *pool* is the table of unlabeled and labeled rows. An *audit* is a query of random
-rows, whose labels are compared with predictions before they are learned. `_recover`
-completes or reverts an interrupted update. The attributes `_index`, `_kept`, `_forest`
-and `_memory` are caches, `_order` are the labeled rows, `_codes` the class indices to
-which `_coder` converts labels, `_growth` the times at which rows were appended, and
-`_decisions` what people decided for stopping rules. `_n_taught` counts the rows of all
-answers, skipped ones too. Methods decorated by `learns` take the lock of the learner
-for writing, those by `reads_consistent` for reading. Errors for the arguments of
-methods decorated by `names_class` name the class of the learner. The *needs* of a
-strategy or rule are capabilities of the classifier, such as "predict_proba".
+rows, whose labels are compared with predictions before they are learned. The *needs* of
+a strategy or rule are capabilities of the classifier, such as "predict_proba".
+
+Of a learner, `_start` has the initial labels, `_answers` the later batches of labels,
+`_order` the labeled rows, `_codes` the class indices to which `_coder` converts labels,
+`_growth` the times at which rows were appended to the pool, and `_decisions` what
+people decided for stopping rules. `_n_taught` counts the rows of all answers, including
+skipped rows; `_index`, `_kept`, `_forest` and `_memory` are caches. `_recover`
+completes or reverts an interrupted update. The decorators `learns` and
+`reads_consistent` lock the learner for writing and reading; with `names_class`, errors
+for arguments name the class of the learner.
 """
 
 from __future__ import annotations

@@ -40,8 +40,10 @@ PRIOR_OF_NONE = 0.8
 MIXING_RATE = 0.1  # weight of the prior in predictions after each positive
 MAX_FOLDS = 5
 LARGEST_LOGIT = 1e-3  # probabilities are clipped to this distance from 0 and 1
-PATIENCES_WITHOUT_ESTIMATE = 5  # of `patience` labels, after which discovery ends
-LOWER_RECALL = 0.8  # whose cost is reported too
+# Discovery ends without an estimate of the recall after this number of times `patience`
+# labels without a positive.
+PATIENCES_WITHOUT_ESTIMATE = 5
+LOWER_RECALL = 0.8  # a rule with a larger recall also reports the cost of this one
 
 
 class PositivesLimit:

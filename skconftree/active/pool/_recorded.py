@@ -187,7 +187,11 @@ MIN_LABELS_BETWEEN = 5  # before an annotator is queried again for the same row
 
 
 class QueriedRow(NamedTuple):
-    """A queried row; the fields are those of an `Entry` of a journal."""
+    """A queried row; the fields are those of an `Entry` of a journal.
+
+    `batch` is the number of the query, None for a second opinion (`again`), and
+    `n_remaining` the number of rows of the query that follow.
+    """
 
     row: int
     batch: int | None

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ._context import QueryContext
 
 MAX_COMPARED_ROWS = 10_000  # rows whose predictions are compared between queries
-FIRST_START = 16  # of the windows of an audit, in audited rows; then doubled
+# The error rate is estimated on windows of the audited rows, which end with the last
+# row. They start after 0, 16, 32, 64, ... audited rows.
+FIRST_START = 16
 
 
 def audit_limit(audits, delta, n_more=0):
@@ -51,6 +53,7 @@ def audit_limit(audits, delta, n_more=0):
 
     def limits(scale):
         counts = np.stack([scale * n_wrong, scale * (n - n_wrong)], axis=-1)
+        # upper limit of the share of wrong predictions
         return confidence_sequence(counts, deltas)[..., 0, 1]
 
     now = limits(1.0)
