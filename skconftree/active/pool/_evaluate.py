@@ -144,7 +144,7 @@ class MetricSampling(SamplingStrategy):
             row = limits.draw()
             rows.append(int(of_pool[row]))
             if k > 1:
-                limits.know(row, None)
+                limits.know(row, None)  # as if the row was skipped
         if len(rows) < k:  # skipped rows are queried again
             others = np.setdiff1d(context.candidates, rows)
             rows += others[: k - len(rows)].tolist()
@@ -252,8 +252,8 @@ class Evaluation:
         return RATIOS[self.metric], stated, side
 
     def _losses(self):
-        # Log loss of each row, divided by its maximum: if the prediction is right, and
-        # what is added if it is wrong, as expected and at most.
+        # Log loss of each row, divided by its maximum: `low` if the prediction is
+        # right, and the expected increase (`span`) and the largest one (`top`) if not.
         self.scale = -np.log(self.clip)
         loss = -np.log(np.clip(self.proba, self.clip, 1.0)) / self.scale
         first = self.proba.argmax(axis=1)

@@ -1,11 +1,11 @@
 """Draws of rows that evaluate a classifier, and confidence limits of its metric.
 
 A metric is a ratio of two totals over the rows of a pool, such as the number of wrong
-predictions and the number of rows. A ratio r is correct if the total of ``numerator - r
-denominator`` is 0. For each r of a grid, this null hypothesis is tested by betting on
-the value of the next row (a nonnegative martingale under the null hypothesis, whatever
-the labels are). By Ville's inequality, the true ratio is ever rejected with probability
-of at most 1 - confidence.
+predictions and the number of rows. A ratio r is correct if the *values* of all rows,
+``numerator - r denominator``, sum to 0. For each r of a grid, this null hypothesis is
+tested by betting on the value of the next row: the capital of the bettor is a
+nonnegative martingale under the null hypothesis, for any labels. By Ville's inequality,
+the true ratio is ever rejected with probability of at most 1 - confidence.
 
 Rows are drawn without replacement and with unequal probabilities from *cells*, rows of
 similar predicted probabilities. What a row is expected to contribute is subtracted from
@@ -312,6 +312,8 @@ class MetricLimits:
         factors = 1.0 + FRACTIONS.reshape(-1, 1, 1, 1, 1) * (shares - 1.0)
         growth = (chances * np.log(np.maximum(factors, 1e-12))).sum(axis=(1, 4))
         growth = np.maximum(growth.max(axis=0), 1e-12)
+        # growth is about quadratic in the distance of a ratio, thus `cost` proportional
+        # to the width of the confidence interval after equal numbers of labels
         distance = np.abs(ratios - center)[:, None]
         cost = np.where(gaps > 0.0, distance / np.sqrt(growth), 0.0).sum(axis=0)
         best = weights[np.flatnonzero(cost <= cost.min() * (1.0 + 1e-9))[0]]

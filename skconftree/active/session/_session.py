@@ -224,6 +224,7 @@ class LabelingSession:
             if journal is not None:
                 journal.close()
             raise
+        # the learner with its journal; its `view` is a read-only view of the learner
         self._record = RecordedLearner(
             learner,
             path if journal is None else journal,

@@ -115,7 +115,7 @@ class StreamUpdates(Transactional):
         rows = np.arange(update.at, update.end)
         if update.weight is None:
             counting = rows
-        else:
+        else:  # models do not count rows of weight 0
             counting = rows[update.weight[rows] > 0.0]
         for (model, _), n in zip(
             update.models, _n_learned_by_model(update), strict=True
