@@ -1,13 +1,14 @@
 """Checks of suggested labels: which of them an expert labels again, and how many.
 
-A cheap annotator has suggested labels for the rows of a pool. The *delivered* label of
-a row is that of the expert, if the expert labeled the row, otherwise the suggestion. A
-*random row* was drawn uniformly from the rows that the expert has not labeled. Rows are
-*checked* when the expert labels them. A *plan* determines which rows are checked next,
-and random rows *certify* that few of the others are wrong. The *coordinates* of a row
-are its standardized and encoded columns. Of a `QueryContext`, `codes` are the class
-indices of rows (-1: unlabeled), `growth` says when rows were appended to the pool, and
-`answers` are batches of labels, whose `n_wrong` is None unless the rows are random.
+A cheap annotator has suggested labels for the rows of a pool, a table. The *delivered*
+label of a row is that of the expert, if the expert labeled the row, otherwise the
+suggestion. A *random row* was drawn uniformly from the rows that the expert has not
+labeled. Rows are *checked* when the expert labels them. A *plan* determines which rows
+are checked next, and random rows *certify* that few of the others are wrong. The
+*coordinates* of a row are its standardized and encoded columns. Of a `QueryContext`,
+`codes` are the class indices of rows (-1: unlabeled), `growth` says when rows were
+appended to the pool, and `answers` are batches of labels, whose `n_wrong` is None
+unless the rows are random.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ class Check:
     def __init__(self, is_pool, alpha):
         self.is_left = is_pool.copy()
         self.n_left = int(is_pool.sum())
-        # upper confidence limit of the number of wrong suggestions
+        # of the number of wrong suggestions, which are the positive rows
         self.limit = PositivesLimit(self.n_left, alpha)
         self._set_prior()
         self.threshold = REGRET - np.log(alpha)

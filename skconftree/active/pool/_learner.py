@@ -1,6 +1,6 @@
 """`ActiveLearner`: active learning from a pool.
 
-Updates are atomic, see `Transactional`: methods decorated by `reads_consistent` first
+Updates are atomic (`../_transaction.py`): methods decorated by `reads_consistent` first
 complete or revert an interrupted update. An *audit* draws rows at random to estimate
 the error rate. A *journal* is a file of JSON lines to which each label is written. To
 *replay* labels is to compute the state of the learner from them again. `learns` marks

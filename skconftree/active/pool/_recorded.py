@@ -8,8 +8,9 @@ as `entries`; `by` is the name of the annotator.
 A *journal* is a file of JSON lines, one per label. Its first line, the *head*, has the
 settings and the *fingerprint* of the pool, a hash of its rows. The *pool* is the table
 of unlabeled and labeled rows. To *certify* a recall is to label random rows until its
-confidence limit is large enough. `resolve_by` says which of several labels of a row
-counts.
+confidence limit is large enough; the `key` of such a stopping rule is its class and
+recall. `resolve_by` says which of several labels of a row counts. In the JSON of an
+object, "with" has its parameters.
 """
 
 from bisect import bisect
@@ -128,7 +129,7 @@ class LearnerView:
         return rows, self._consistent._audit_predictions(rows)
 
     def with_context(self, rules, function):
-        """Call a function with the `QueryContext` of stopping rules."""
+        """Call a function with the state of the learner that stopping rules receive."""
         return self._learner._call_with_context(rules, function)
 
     def plain_label(self, label):

@@ -248,7 +248,7 @@ class StreamActiveLearner(
     classes: ArrayLike | None = None
     random_state: Seed = None
 
-    # Updates are atomic (`Transactional`): a method changes a shadow copy, whose
+    # Updates are atomic (`_update.py`): a method changes a shadow copy, whose
     # attributes replace those of the learner at the end (`_take_over`). Models that
     # count the rows they have learned are not copied: they learn in place, and
     # `_recover` completes or reverts an interrupted update. `is_random` is a mask of

@@ -122,6 +122,8 @@ class StreamStrategy(VersionedState, BaseEstimator):
             Number of rows decided: all, or with ``context.stop`` the rows up to the
             first query.
         """
+        # `begin` counts a row and returns whether the budget permits a query, `end`
+        # counts the query.
         for i in range(context.n_rows):
             queried[i] = context.budget.begin() and bool(self.wants(context, i))
             context.budget.end(queried[i])
