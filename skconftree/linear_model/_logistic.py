@@ -357,6 +357,7 @@ class Hessian:
         whole = np.zeros((n_score, n_terms, n_score, n_terms))
         across = np.zeros((n_leaves, n_score, n_score, n_terms))
         for k in range(n_score):
+            # second derivatives of the loss, by score k and each score up to k
             v = -proba[:, : k + 1] * (rows.weight * proba[:, k])[:, None]
             v[:, k] += rows.weight * proba[:, k]
             scaled = _scaled(design, v)

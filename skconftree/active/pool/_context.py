@@ -630,6 +630,7 @@ def _coordinates(X):
         encoder = OneHotEncoder(
             max_categories=MAX_INDICATORS, sparse_output=False, dtype=np.float32
         )
+        # divided by sqrt(2), so that the distance of two categories is 1
         table = np.array(categorical_texts, dtype=object).T
         parts.append(encoder.fit_transform(table) / np.sqrt(2.0))
     return np.hstack(parts)

@@ -359,6 +359,7 @@ class MetricLimits:
         total = self.known + self._expected()
         x = (value - expected) * (weights / self.weight[k])
         self._bet(x, -total, weights)
+        # gives equal weights to the rows of a sample without replacement
         n_left = self.n_left
         weight = 1.0 / (n_left * max(n_left - 1, 1e-9))
         self._totals += weight * (total + x)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PRIOR_OF_NONE = 0.8
 MIXING_RATE = 0.1  # weight of the prior in predictions after each positive
 MAX_FOLDS = 5
-LARGEST_LOGIT = 1e-3  # probabilities are clipped to this distance from 0 and 1
+MIN_SCORE = 1e-3  # probabilities are clipped to this distance from 0 and 1
 # Discovery ends without an estimate of the recall after this number of times `patience`
 # labels without a positive.
 PATIENCES_WITHOUT_ESTIMATE = 5
@@ -410,7 +410,7 @@ def _estimate(context, positive, n_found):
 
 
 def _logit(score):
-    return logit(np.clip(score, LARGEST_LOGIT, 1.0 - LARGEST_LOGIT))[:, None]
+    return logit(np.clip(score, MIN_SCORE, 1.0 - MIN_SCORE))[:, None]
 
 
 def report_recall(context, positive, confidence, recalls, *, estimate=True):

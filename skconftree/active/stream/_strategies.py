@@ -331,6 +331,7 @@ class VariableUncertainty(StreamStrategy):
     def decide(self, context: Any, state: Floats, queried: NDArray[np.uint8]) -> int:
         noise = np.ones(context.n_rows)
         if self.noise > 0.0:
+            # above 0, where the normal quantile function is finite
             u = np.maximum(context.draws(FOR_NOISE), 2.0**-54)
             noise += self.noise * ndtri(u)
         return decide_by_threshold(
