@@ -4,7 +4,8 @@ A bound is a split rule: it decides whether the best candidate split is made. In
 bounds split a node if the sum of the children's upper limits of the impurity is below
 the limit of the node. Race bounds split it if the score of the best split is better
 than that of the best other feature by more than a confidence radius. The *outcomes* of
-a split are its branches, and an *attempt* is one decision whether to split a leaf.
+a split are its branches, and an *attempt* is one decision whether to split a leaf. A
+*kernel* is the compiled object of a bound, for one fit.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class BaseBound(VersionedState, BaseEstimator):
         Whether the candidate thresholds of a growing leaf must stay the same over its
         life.
     examines_children : bool
-        Whether the children of a new split are examined immediately.
+        Whether the children of a new split try to split immediately.
     tests_features : bool
         Whether it selects the feature with the smallest p-value before it compares
         splits. Its compiled object is a ``NodeTest`` (``_contract.pxd``). Such trees

@@ -1,5 +1,6 @@
-# Bounds (split rules). The runner-up is the best split of another feature; a floor is a
-# lower limit of the cost of a split, an upper limit of the impurity of the children.
+# Kernels: compiled objects of bounds (split rules). The runner-up is the best split of
+# another feature. Interval bounds compare upper limits of the impurity of the children
+# with a limit of the parent; floors are lower limits of the former, cheap to compute.
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ class BoundEvaluation(NamedTuple):  # fields: see BaseBound.evaluate
     sharp_floor: float
     log_evidence: float
 
-class SplitStats(NamedTuple):
+class SplitStats(NamedTuple):  # fields: see BaseBound.decide
     children_counts: NDArray[np.float64]
     score: float
     impurity: float
@@ -25,13 +26,13 @@ class SplitStats(NamedTuple):
     n_candidates: float
     n_feature_candidates: float
     n_candidate_features: int
-    n_fresh: float
-    time: float
-    attempt: int
+    n_fresh: float  # rows that arrived after the node was created
+    time: float  # rows that the tree has seen
+    attempt: int  # number of split attempts at this leaf
     depth: int
 
 class Bound:
-    def check(self) -> None: ...
+    def check(self) -> None: ...  # raises an error if a required method is missing
 
-class PythonBound(Bound):
+class PythonBound(Bound):  # calls `decide` of a bound written in Python
     def __init__(self, bound: Any) -> None: ...

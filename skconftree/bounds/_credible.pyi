@@ -1,4 +1,5 @@
-# A bound (split rule); _credible.pyx documents its parameters.
+# A bound (split rule) by Bayesian credible limits of the impurity; _credible.pyx
+# documents its parameters. The pool is the unlabeled rows.
 from typing import Literal
 
 import numpy as np

@@ -1,4 +1,5 @@
-# A bound (split rule); _ctree.pyx documents its parameters.
+# The bound (split rule) of conditional inference trees; _ctree.pyx documents its
+# parameters.
 from typing import Literal
 
 from ._base import BaseBound

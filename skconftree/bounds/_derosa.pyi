@@ -1,4 +1,6 @@
-# A bound (split rule); _derosa.pyx documents its parameters.
+# The bound (split rule) of De Rosa and Cesa-Bianchi; _derosa.pyx documents its
+# parameters. A share is the part of delta of one statement, a radius the half width of
+# a confidence interval.
 from typing import Literal
 
 import numpy as np

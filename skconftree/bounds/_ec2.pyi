@@ -1,4 +1,5 @@
-# A bound (split rule); _ec2.pyx documents its parameters.
+# The bound (split rule) of equivalence class edge cutting (EC2); _ec2.pyx documents its
+# parameters. An edge is a pair of rows of different classes, which a split can cut.
 from typing import Literal
 
 import numpy as np

@@ -1,4 +1,5 @@
-# A bound (split rule); _evalue.pyx documents its parameters.
+# A bound (split rule) by e-values, evidence that stays valid when rows are added;
+# _evalue.pyx documents its parameters.
 from typing import Literal
 
 import numpy as np

@@ -303,13 +303,13 @@ def risk_upper(
 
 
 def risk_of_leaves(counts, delta, weight, prior):
-    """Return `risk_upper` of leaves of fewer than 1e8 rows, not validated."""
+    """Return `risk_upper` of leaves of fewer than 1e8 rows, without validation."""
     a, others = _posterior(counts, prior, counts.argmax(axis=1))
     return weight * betainccinv(others.sum(axis=1), a, delta)
 
 
 def excess_risk_of_leaves(counts, delta, weight, prior):
-    """Return `excess_risk_upper` of leaves of fewer than 1e8 rows, not validated."""
+    """Return `excess_risk_upper` of leaves of below 1e8 rows, without validation."""
     b, others = _posterior(counts, prior, counts.argmax(axis=1))
     rest = others.sum(axis=1)
     # gap: limit of the difference to the most probable other class
@@ -447,6 +447,7 @@ def _gap_quantile(a, b, r, delta):
 
 
 def _gap_by_quadrature(a, b, r, delta):
+    # The same if a + b is not large: an integral over the distribution of p + q.
     gap = np.zeros(delta.shape)
     is_positive = betainc(b, a, 0.5) > delta
     if is_positive.any():
@@ -457,7 +458,9 @@ def _gap_by_quadrature(a, b, r, delta):
 
 
 def _positive_gap(a, b, r, delta):
-    # Newton's method within a bracket; the start is the solution for a known p + q.
+    # Newton's method within a bracket for the gap e > 0 of _gap_quantile(). The start
+    # is the solution for a known p + q; `both` are values of p + q, at the nodes of the
+    # quadrature.
     e = (a + b) / (a + b + r) * (2.0 * betainccinv(a, b, delta) - 1.0)
     low, high = np.zeros(delta.shape), np.ones(delta.shape)
     both = betaincinv((a + b)[:, None], r[:, None], QUADRATURE_NODES)

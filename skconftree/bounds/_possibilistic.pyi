@@ -1,4 +1,5 @@
-# A bound (split rule); _possibilistic.pyx documents its parameters.
+# The bound (split rule) of possibilistic trees, by an entropy of upper confidence
+# limits of frequencies; _possibilistic.pyx documents its parameters.
 from typing import Literal
 
 import numpy as np

@@ -120,6 +120,7 @@ def param_grid(
 
 
 def _grid_of(name_or_bound, n, prefix):
+    # `levels` of a bound: values of its `level_parameter`, from strict to permissive.
     bound = resolve_bound(name_or_bound)
     levels = () if bound is None else bound.levels
     grid = {f"{prefix}bound": [name_or_bound]}

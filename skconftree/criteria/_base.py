@@ -22,7 +22,7 @@ class BaseCriterion(VersionedState, BaseEstimator):
     As in scikit-learn, a constructor stores its parameters, and `check_parameters`
     validates them. An exception of `impurity` ends ``fit``, which leaves the estimator
     as it was; ``partial_fit`` raises it when the model is at a multiple of 1,024 rows,
-    or at the end of the call.
+    or at the end of the call. Pickles contain parameters and version.
 
     See Also
     --------

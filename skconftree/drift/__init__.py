@@ -4,7 +4,8 @@ A detector monitors the errors of a model, a stream of 0 and 1. It is independen
 model and stores only a few numbers. `LocalRepair` is not a detector: it lets a tree
 monitor each of its nodes and replace the subtrees that a drift affects.
 
-`drift=` also accepts the detectors of river, and any object with their protocol.
+The parameter `drift` of trees and forests also accepts the detectors of the package
+river, and any object with their protocol.
 """
 
 from ._adwin import ADWIN

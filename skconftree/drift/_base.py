@@ -1,6 +1,7 @@
 """Base class of drift detectors, and the setting of local repair.
 
-Local repair replaces subtrees that a drift affects. A *kernel* is a compiled object.
+Local repair replaces subtrees that a drift affects. A *running* detector, or *kernel*,
+is a compiled object with the state of a stream; `BaseDetector` has its parameters.
 Methods decorated by `learns` or `reads` take the lock of an object for writing or
 reading. `canonical` makes the pickles of equal states equal.
 """

@@ -1,3 +1,4 @@
+# A drift detector; _ddm.pyx documents its parameters and attributes.
 from ._base import BaseDetector
 
 class DDM(BaseDetector):

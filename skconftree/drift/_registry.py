@@ -33,7 +33,7 @@ class RiverDetector(Protocol):
 
 
 class DetectorAdapter(BaseDetector):
-    """Adapter of a detector with river's protocol to `BaseDetector`.
+    """Adapter of a detector with river's protocol (`RiverDetector`) to `BaseDetector`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ DETECTORS: dict[str, type[BaseDetector]] = {"ddm": DDM, "adwin": ADWIN}
 
 
 def name_of_detector(drift):
-    """Return the name of a resolved detector in `drift`, else the name of its class."""
+    """Return the name that `drift` accepts for a detector, else that of its class."""
     if isinstance(drift, LocalRepair):
         return "local"
     for name, kind in DETECTORS.items():

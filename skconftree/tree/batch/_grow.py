@@ -42,7 +42,12 @@ from ._table_source import TableSource
 
 
 def make_partitioned_builder(nodes, growth, root, root_stats, uses_lookup):
-    """Return the builder of a tree from nodes in parts, see `_parts.pyx`."""
+    """Return the builder of a tree from nodes in parts, see `_parts.pyx`.
+
+    `growth` is a `_Growth`, `root` the `RootStats` (statistics of the rows) of the
+    tree, and `root_stats` makes those of the trees below its nodes. `uses_lookup` is
+    the result of the function of this name.
+    """
     settings = growth.settings
     table = EncodedTable.of_codes(1, nodes.column_metadata)
     label = np.zeros(1, np.uint16)
@@ -136,8 +141,9 @@ MAX_COMPARED_WEIGHT, MIN_COMPARED_SHARE = 10_000.0, 0.25
 # among threads (about 1 ms of work), and of a node whose subtree is the task of a
 # single thread.
 MIN_SHARED_VALUES, MIN_TASK_VALUES = 65_536, 4_096
-MIN_PRUNED_ROWS = 20_000  # in larger tables, large nodes sort few of their rows
-MAX_RESERVED_WEIGHT = 2**62  # passed to `reserve`; tables have much less
+# In larger tables, large nodes sort few of their rows (_sampled_source.pyx).
+MIN_PRUNED_ROWS = 20_000
+MAX_RESERVED_WEIGHT = 2**62  # largest count for tables of functions of counts
 
 
 def grow(
@@ -151,7 +157,7 @@ def grow(
     thread_team=None,
     keeps_stops=False,
 ):
-    """Grow a tree in batch from `GrowthData`.
+    """Grow a tree in batch from `GrowthData` (tables/_growth_data.py).
 
     Any number of threads may grow trees from the same data at once.
 
@@ -159,11 +165,12 @@ def grow(
     copied. The tree and the statistics of its splits are those of a table in which each
     row is repeated as often as it occurs in the sample, but `n_node_samples` counts
     each row once. If rows are repeated more than four times on average, these
-    statistics may differ in their last bits. A `lookahead` requires the conditions of
-    `resolve_lookahead`, and a sample without `distinct` weights. Features in the mask
+    statistics may differ in their last bits. A `lookahead` requires a bound that
+    decides about each split alone, and a sample without `distinct` weights (all
+    conditions: `resolve_lookahead` in tree/_parameters.py). Features in the mask
     `left_out` are not searched. `consumes` saves a copy of the table's arrays; the data
     cannot be used again. The threads of a `thread_team` share the work, unless the
-    table is sparse or codes are looked up (see `uses_lookup`); the tree is the same.
+    table is sparse or nodes look up codes (see `uses_lookup`); the tree is the same.
     With `keeps_stops`, the tree stores why each leaf was not split.
     """
     sample = data.sample()
@@ -271,7 +278,7 @@ def grow(
 
 
 class _Growth(NamedTuple):
-    """Arguments that the splitters and builders of one growth have in common.
+    """Arguments that the splitters and builders of one tree have in common.
 
     `is_randomized`: features or thresholds are drawn at random, depending on node ids.
     Splits of nodes with at least the weight `min_compared_weight` are compared with
@@ -355,6 +362,9 @@ def _shared_builder(growth, source, workers, root):
 
 def uses_lookup(data, settings):
     """Whether nodes look up the codes of features, instead of dividing all columns.
+
+    A column is divided between the children of every node, so that the rows of a node
+    are adjacent. This is wasted for features that the node does not examine.
 
     The factors are measured costs per row of a node. Dividing a sorted feature takes 3
     times as long as dividing a coded one. Looking up and sorting takes 6 times as long

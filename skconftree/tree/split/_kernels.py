@@ -6,7 +6,8 @@ from ...criteria._criterion import CRITERIA, criterion_maker
 def make_kernels(settings, n_classes, largest=None):
     """Return the compiled criterion and the compiled bound, None without a bound.
 
-    `largest` is the largest class count, for tables of functions of counts.
+    `settings` are the `GrowthSettings` of a tree (tree/_settings.pxd). `largest` is the
+    largest class count, for tables of functions of integer counts; None without tables.
     """
     make_criterion, bound = criterion_maker(settings.criterion), None
     if make_criterion is None:
