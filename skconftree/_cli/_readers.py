@@ -193,12 +193,10 @@ def check_categories(known, X, first_row, stream):
         column = X[:n_rows, index]
         if len(set(old).union(column)) <= MAX_COLUMN_CATEGORIES:
             continue
-        seen = set(old)
-        for row, value in enumerate(column):
-            seen.add(value)
-            if len(seen) > MAX_COLUMN_CATEGORIES:
-                n_rows = row
-                break
+        seen, n_rows = set(old), -1
+        while len(seen) <= MAX_COLUMN_CATEGORIES:
+            n_rows += 1
+            seen.add(column[n_rows])
         problem = UserError(
             f"row {first_row + n_rows}: column {stream.features[index]!r} has more "
             f"than {MAX_COLUMN_CATEGORIES} categories, the maximum of a tree; "

@@ -149,6 +149,7 @@ class FilesStream:
     def skip(self, n_rows):
         """Read on to the row after the first `n_rows`; False if there are fewer."""
         while not self._stream.skip(n_rows - self._first):
+            self.n_rows = self._first + self._stream.n_rows
             self.fingerprint = self._combined(self._stream.fingerprint)
             if not self._open_next():
                 return False

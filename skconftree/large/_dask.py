@@ -438,7 +438,8 @@ def _sum_results(task, *result):
 
 def is_of_dask(source):
     """Whether an object is a Dask collection with ordered partitions."""
-    return hasattr(source, "to_delayed") and any(
+    # on the class, because a dask.delayed object has every attribute
+    return hasattr(type(source), "to_delayed") and any(
         base.__module__.partition(".")[0] in ("dask", "dask_expr")
         for base in type(source).__mro__
     )

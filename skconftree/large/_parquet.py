@@ -79,12 +79,10 @@ class ParquetParts:
 
     def describe(self, row):
         """Return the name of the file of a row, its first row, and its last row + 1."""
-        start = 0
-        for file, known in zip(self._files, self._metadata, strict=True):
-            if row < start + known.n_rows:
-                return str(file), start, start + known.n_rows
-            start += known.n_rows
-        raise IndexError(row)
+        n_rows = [known.n_rows for known in self._metadata]
+        stops = np.cumsum(n_rows)
+        i = int(stops.searchsorted(row, side="right"))
+        return str(self._files[i]), int(stops[i]) - n_rows[i], int(stops[i])
 
     @staticmethod
     def labels_of(frame):

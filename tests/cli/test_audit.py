@@ -1,11 +1,13 @@
 """`skconftree audit`: verdicts of new rows about the splits of a saved tree."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from skconftree import ConfidenceTreeClassifier, save_model
 from skconftree._cli import _common, main
 from skconftree.inspection import audit_splits
 from skconftree.utils._model_file import load
@@ -199,3 +201,20 @@ def test_classes_that_are_numbers(tmp_path, capsys):
     assert "the model has not seen" in error(
         capsys, path, write(tmp_path / "new.csv", new)
     )
+
+
+def test_a_model_without_a_target_is_refused(tmp_path, capsys):
+    path, new = tmp_path / "model", write(tmp_path / "new.csv", made_rows(30, 1))
+    rows = pd.DataFrame(made_rows(60, 0), columns=["size", "fur", "kind"])
+    save_model(
+        ConfidenceTreeClassifier().fit(rows[["size", "fur"]], rows["kind"]), path
+    )
+    message = error(capsys, path, new)
+    assert f"{path} does not name the column that it predicts" in message
+
+
+def test_verbose_shows_splits_that_cannot_be_tested(model, tmp_path, capsys):
+    rows = [(1.0, "rough", "cat"), (1.5, "rough", "dog")]  # of one branch
+    path = write(tmp_path / "new.csv", rows)
+    out = run(capsys, model, path, "--verbose").out
+    assert re.search(r"\nnode 0, size <= \S+: too few rows \(2 new rows\)", out)

@@ -283,6 +283,10 @@ def test_an_error_in_the_command_is_one_line(table, capsys, argv, words):
         (["fti", "t.csv"], "Did you mean 'fit'?"),
         (["t.csv", "kind"], "the column to predict is given by --target kind"),
         (["stream", "t.csv", "--target", "kind", "--drift", "ddm"], "--set NAME=VALUE"),
+        (
+            ["fit", "t.csv", "--target", "kind", "more"],
+            "unrecognized arguments: more\n",
+        ),
     ],
 )
 def test_wrong_usage_says_what_was_probably_meant(capsys, argv, hint):

@@ -1,11 +1,15 @@
 """Invalid tables and options: a command prints one line with the error."""
 
 import gzip
+import os
+import signal
 import sys
+import threading
 
 import pytest
 
-from skconftree._cli import main
+from skconftree._cli import _fit, main
+from skconftree._cli._common import with_names
 
 
 def refused(capsys, *argv):
@@ -82,6 +86,13 @@ def test_a_packed_table_that_is_damaged(tmp_path, capsys, name):
     assert str(path) in refused(capsys, "fit", path, "--target", "y")
 
 
+def test_columns_are_named_in_messages():
+    text = "Column 1 and column 0 differ from column 2."
+    assert with_names(text, ["a", "b"]) == (
+        "Column 'b' and column 'a' differ from column 2."
+    )
+
+
 def test_a_folder_is_no_model(tmp_path, capsys):
     told = refused(capsys, "predict", tmp_path, tmp_path / "t.csv")
     assert f"The folder {tmp_path} contains no *.csv" in told
@@ -121,7 +132,72 @@ def test_a_plot_needs_matplotlib(tmp_path, capsys, monkeypatch):
 def test_a_column_of_numbers_that_is_mostly_texts_below(tmp_path, capsys):
     """The first rows, from which columns are guessed, are numbers."""
     path = tmp_path / "t.csv"
-    rows = [f"{i if i < 3000 else 'x'},{'uv'[i % 2]}" for i in range(4000)]
-    path.write_text("\n".join(["a,y", *rows]) + "\n")
-    told = refused(capsys, "fit", path, "--target", "y", "--numeric", "a")
+    rows = [f"{i},{i if i < 3000 else 'x'},{'uv'[i % 2]}" for i in range(4000)]
+    path.write_text("\n".join(["b,a,y", *rows]) + "\n")
+    told = refused(capsys, "fit", path, "--target", "y", "--numeric", "b,a")
     assert "--numeric a: more than 10% of the values of this column are" in told
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text("a,y\n" + "1,x\n2,z\n" * 20)
+    argv = ["fit", path, "--target", "y", "--folds", "2", "--baselines", "none"]
+    assert main([str(one) for one in [*argv, "--output", tmp_path / "model"]]) == 0
+    return tmp_path / "model"
+
+
+def test_a_table_whose_first_row_cannot_be_predicted(tmp_path, capsys, model):
+    path, output = tmp_path / "t.csv", tmp_path / "out.csv"
+    capsys.readouterr()
+    for text, words in (
+        ("a\n", f"{path} has no rows below its header"),
+        ("a\n1e99\n2\n", "row 1, column 'a': '1e99' is infinite or too large"),
+    ):
+        path.write_text(text)
+        assert words in refused(capsys, "predict", model, path, "--output", output)
+        assert not output.exists()
+
+
+def test_an_output_in_a_folder_without_permission(tmp_path, capsys, monkeypatch):
+    path, output = tmp_path / "t.csv", tmp_path / "model"
+    path.write_text("a,y\n1,x\n2,z\n")
+    monkeypatch.setattr(os, "access", lambda folder, mode: False)
+    told = refused(capsys, "fit", path, "--target", "y", "--output", output)
+    assert f"cannot write {output}: no permission to write in {tmp_path}" in told
+
+
+def test_a_command_in_a_thread_leaves_signals_alone(tmp_path, model):
+    before = signal.getsignal(signal.SIGTERM)
+    argv = ["stream", str(tmp_path / "train.csv"), "--target", "y"]
+    codes, within = [], []
+
+    def run():
+        codes.append(main(argv))
+        within.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert codes == [0]
+    assert within == [before]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="a signal of POSIX")
+def test_an_ignored_signal_remains_ignored(tmp_path, model, monkeypatch):
+    """`nohup` starts a command that ignores the end of its terminal."""
+    found, before = [], signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    read = _fit.read_table
+
+    def noting(*args):
+        found.extend(map(signal.getsignal, (signal.SIGHUP, signal.SIGTERM)))
+        return read(*args)
+
+    monkeypatch.setattr(_fit, "read_table", noting)
+    try:
+        argv = ["fit", str(tmp_path / "train.csv"), "--target", "y", "--folds", "2"]
+        assert main([*argv, "--baselines", "none"]) == 0
+        assert found[0] == signal.SIG_IGN
+        assert callable(found[1])
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -100,3 +100,41 @@ def test_known_labels_half_width_and_errors(paths, monkeypatch, capsys):
     code, _, err = ask(monkeypatch, capsys, paths, 1, "--answers", "b.jsonl")
     assert code == 1
     assert "the label 'perhaps', which the model does not know" in err
+
+
+def test_labels_that_the_model_does_not_know_can_be_added(paths, monkeypatch, capsys):
+    with open("all.csv", encoding="utf-8") as file:
+        text = file.read()
+    with open("new.csv", "w", encoding="utf-8") as file:
+        file.write(text.replace("yes\n", "perhaps\n", 3))
+    argv = ["--labels", "perhaps", "--pos-label", "yes", "--metric", "precision"]
+    code, out, _ = ask(monkeypatch, capsys, paths, 0, *argv, "--json", "report.json")
+    assert code == 0
+    assert "Label?" not in out  # the table has all of them
+    with open("report.json", encoding="utf-8") as file:
+        report = json.load(file)
+    assert main(["predict", "m.model", "new.csv", "--output", "predicted.csv"]) == 0
+    with open("predicted.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    with open("new.csv", newline="", encoding="utf-8") as file:
+        true = np.array([row["buys"] for row in csv.DictReader(file)])
+    is_yes = np.array([row["buys"] for row in rows]) == "yes"
+    assert report["estimate"] == pytest.approx(np.mean(true[is_yes] == "yes"))
+
+
+def test_added_labels_of_a_model_of_numbers_are_numbers(paths, monkeypatch, capsys):
+    with open("train.csv", encoding="utf-8") as file:
+        text = file.read().replace("yes\n", "1\n").replace("no\n", "0\n")
+    with open("train.csv", "w", encoding="utf-8") as file:
+        file.write(text)
+    command = ["fit", "train.csv", "--target", "buys", "--output", "m.model"]
+    assert main([*command, "--baselines", "none", "--folds", "2"]) == 0
+    code, out, _ = ask(monkeypatch, capsys, ["2"] * 120, 3, "--labels", "2")
+    assert code == 0
+    assert "from 3 labels" in out
+    with open("new.evaluation.jsonl", encoding="utf-8") as file:
+        answers = [json.loads(line) for line in file]
+    assert [row["label"] for row in answers if "label" in row] == [2, 2, 2]
+    code, _, err = ask(monkeypatch, capsys, paths, 1, "--labels", "two")
+    assert code == 1
+    assert "--labels 'two' is not a number, but the labels of the model are" in err

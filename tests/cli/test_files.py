@@ -209,6 +209,7 @@ def test_known_endings_are_cut_off(table, name):
         ("a,y,predicted y,probability", "y", 2),
         ("a,y,predicted y,probability of 0,probability of 1", "y", 3),
         ("a,y,probability of 0,probability of 1", "y", 2),
+        ("predicted,probability of 0,probability of 1,a,y", "y", 3),
         ("a,y,probability", "y", 1),
         ("a,y,probability,explanation", "y", 2),
         (

@@ -195,3 +195,42 @@ def test_commands_of_the_guide(tmp_path, monkeypatch, capsys):
         "label",
         *classes["label"].to_pylist(),
     ]
+
+
+def test_partitions_of_texts_are_categories(tmp_path, capsys):
+    for fur in ("smooth", "rough"):
+        where = tmp_path / "rows" / f"fur={fur}"
+        where.mkdir(parents=True)
+        part = TABLE.filter(pc.equal(TABLE["fur"], fur)).select(["size", "kind"])
+        pacsv.write_csv(part, where / "part.csv")
+    run("fit", tmp_path / "rows", *FAST, "--output", tmp_path / "m")
+    assert "nominal columns: 1" in capsys.readouterr().out
+    tree = load(tmp_path / "m")[0]
+    assert [names and sorted(names) for names in tree.categories_] == [
+        None,
+        ["rough", "smooth"],
+    ]
+
+
+def test_a_row_of_a_folder_that_cannot_be_predicted(folder, tmp_path, capsys):
+    run("fit", folder, *FAST, "--output", tmp_path / "m")
+    last = max(folder.rglob("part.*"))
+    write = pq.write_table if last.suffix == ".parquet" else pacsv.write_csv
+    size = SIZE[800:].tolist()
+    size[3] = 1e99
+    part = TABLE.slice(800, 400).drop_columns("year")
+    write(part.set_column(0, "size", pa.array(size)), last)
+    output = tmp_path / "predictions.csv"
+    run("predict", tmp_path / "m", folder, "--output", output, code=1)
+    assert "column 'size'" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_a_folder_with_fewer_rows_than_were_learned(folder, tmp_path, capsys):
+    argv = ["stream", folder, "--target", "kind", "--classes", "cat,dog"]
+    run(*argv, "--output", tmp_path / "m")
+    max(folder.rglob("part.*")).unlink()
+    run(*argv, "--output", tmp_path / "m", "--resume", code=1)
+    assert f"has learned 1,200 rows, but {folder} has only 800" in (
+        capsys.readouterr().err
+    )

@@ -506,7 +506,6 @@ def test_pictures_need_features(tmp_path, monkeypatch, capsys):
     assert "has no features. column 'file' has names of pictures" in told
 
 
-@pytest.mark.slow
 def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--strategy", "most_likely"]
     journal = numbers.with_name("numbers.answers.jsonl")
@@ -529,7 +528,6 @@ def test_a_rare_class_is_looked_for(numbers, monkeypatch, capsys):
         assert not journal.exists()
 
 
-@pytest.mark.slow
 def test_the_recall_of_a_rare_class_is_certified(numbers, monkeypatch, capsys):
     argv = [numbers, "--target", "class", "--stop-recall", ".2", "--pos-label", "9"]
     argv += ["--strategy", "leaf_risk"]  # a tree is fast

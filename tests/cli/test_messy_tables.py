@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from datetime import datetime, timedelta
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from skconftree._cli import main
-from skconftree._cli._columns import DATES, determines_class
+from skconftree._cli._columns import DATES, UnknownCategories, determines_class
 
 FAST = ["--folds", "2", "--baselines", "none"]
 N_ROWS = 120
@@ -309,6 +310,37 @@ def test_categories_that_a_model_has_not_seen_are_counted(write, run, tmp_path):
     assert run("predict", model, known).err == ""
     told = fitted(run, known, "--test", path)
     assert "new.csv: column 'color': 50 of 51 rows" in told.err
+
+
+def test_many_categories_that_a_model_has_not_seen_are_counted_together(
+    write, run, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(UnknownCategories, "MAX_COUNTED", 2)
+    model = tmp_path / "model"
+    old = {"color": ["red", "blue"] * 50, "answer": ["yes", "no"] * 50}
+    fitted(run, write(old), "--output", model)
+    colors = ["teal", "plum", "gray", "jade", "teal", "gray"]
+    path = write({"color": colors, "answer": ["no"] * 6}, name="new.csv")
+    err = run("predict", model, path).err
+    assert "column 'color': 6 of 6 rows have" in err
+    assert "'teal', 'plum'" in err
+    assert "gray" not in err
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_blank_lines_and_a_byte_order_mark_are_ignored(write, run, columns, name):
+    path = write(columns, name=name)
+    if name == "t.jsonl":
+        rows = zip(*columns.values(), strict=True)
+        lines = [json.dumps(dict(zip(columns, row, strict=True))) for row in rows]
+        path.write_text("\n".join(lines))
+    seconds = r"\d\.\d+ m?s"
+    plain = re.sub(seconds, "", fitted(run, path).out)
+    lines = path.read_text().splitlines()
+    lines.insert(30, "")
+    path.write_text("\ufeff" + "\n".join(lines) + "\n\n", encoding="utf-8")
+    out = fitted(run, path, "--encoding", "utf-8").out
+    assert re.sub(seconds, "", out) == plain
 
 
 def test_too_many_categories_come_with_a_remedy(write, run):

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _fit, _table, main
+from skconftree._cli import _fit, _table, _text, main
+from skconftree.large import _data, _parquet
 from skconftree.utils._model_file import load
 
 
@@ -76,6 +77,31 @@ def test_what_cannot_be_is_said(path, capsys, argv, words):
     assert words in capsys.readouterr().err
 
 
+def test_labels_that_are_numbers_are_tested(path, table, tmp_path, capsys):
+    kind = np.asarray(table["kind"]) == "cat"
+    table = table.set_column(3, "kind", pa.array(kind.astype(np.int64)))
+    pq.write_table(table, path)
+    argv = ["--target", "kind", "--drop", "id", "--test", path, "--json", "-"]
+    assert run(path, *argv) == 0
+    report = json.loads(capsys.readouterr().out)  # and nothing else
+    tree = ConfidenceTreeClassifier(max_bins=255, random_state=0)
+    X = table.select(["size", "fur"])
+    right = tree.fit(X, kind.astype(int)).predict(X) == kind
+    assert report["test"]["accuracy"] == pytest.approx(right.mean())
+    assert "cross_validation" not in report
+
+
+def test_progress_names_passes_and_levels(path, capsys, monkeypatch):
+    monkeypatch.setattr(_fit, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(_data, "MAX_GATHERED", 100)  # the tree grows level by level
+    said = []
+    monkeypatch.setattr(_text.Progress, "update", lambda self, text: said.append(text))
+    argv = ["--target", "kind", "--drop", "id", "--set", "lookahead=0"]
+    assert run(path, *argv) == 0
+    assert any(re.match(r"pass 1, [\d,]+ of 2,000 rows", text) for text in said)
+    assert any(re.match(r"level \d+ of the tree, \d+ nodes", text) for text in said)
+
+
 def test_one_class_is_refused(path, table, capsys):
     one = table.set_column(3, "kind", pa.array(["cat"] * 2000))
     pq.write_table(one, path)
@@ -90,8 +116,9 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path, capsys):
     assert "is not a Parquet file" in capsys.readouterr().err
 
 
-def test_all_outputs_are_those_in_memory(path, table, tmp_path, capsys):
+def test_all_outputs_are_those_in_memory(path, table, tmp_path, capsys, monkeypatch):
     """Files of --folds, --test, --nominal and --skip-missing, as without --in-parts."""
+    monkeypatch.setattr(_parquet, "BATCH", 999)  # the last batch has no row of a fold
     rng = np.random.default_rng(1)
     code = rng.integers(0, 4, 2000)
     kind = table["kind"].to_pylist()

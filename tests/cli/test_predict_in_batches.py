@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from skconftree import ConfidenceTreeClassifier
-from skconftree._cli import _table, main
+from skconftree._cli import _predict, _table, _text, main
 
 N = 2500
 
@@ -65,6 +65,46 @@ def test_parquet_in_and_out_keeps_types(table, tree, model, tmp_path):
     np.testing.assert_array_equal(written["kind"], tree.predict(X))
     proba = [written[f"probability of {label}"] for label in (7, 12)]
     np.testing.assert_array_equal(np.transpose(proba), tree.predict_proba(X))
+
+
+def test_groups_of_parquet_are_written_as_they_fill(
+    table, model, tmp_path, monkeypatch
+):
+    path, output = tmp_path / "new.parquet", tmp_path / "out.parquet"
+    pq.write_table(table, path)
+    predict(model, path, "--output", output)
+    whole = pq.read_table(output)
+    assert pq.read_metadata(output).num_row_groups == 1
+    monkeypatch.setattr(_predict, "GROUP_BYTES", 1)
+    predict(model, path, "--output", output)
+    assert pq.read_metadata(output).num_row_groups == 4  # of 700 rows at most
+    assert pq.read_table(output).equals(whole)
+
+
+def test_progress_has_the_number_of_rows(table, model, tmp_path, monkeypatch):
+    path, said = tmp_path / "new.csv", []
+    pacsv.write_csv(table, path)
+    monkeypatch.setattr(_table, "PROGRESS_ROWS", 700)
+    monkeypatch.setattr(_text.Progress, "update", lambda self, text: said.append(text))
+    predict(model, path, "--output", tmp_path / "out.csv")
+    assert [text for text in said if text.startswith("1,400 rows of")] == [
+        f"1,400 rows of {path} predicted"
+    ]
+    argv = ["fit", str(path), "--target", "kind", "--folds", "2", "--drop", "id"]
+    assert main([*argv, "--baselines", "none"]) == 0
+    assert f"2,100 rows of {path} read" in said
+
+
+def test_an_infinite_value_of_parquet_ends_the_predictions(table, model, tmp_path):
+    path, output = tmp_path / "new.parquet", tmp_path / "out.parquet"
+    size = table["size"].to_pylist()
+    size[0] = float("inf")
+    bad = table.set_column(1, "size", pa.array(size, pa.float32()))
+    with pq.ParquetWriter(path, bad.schema) as writer:
+        writer.write_table(bad.slice(0, 0))  # a group without rows
+        writer.write_table(bad)
+    predict(model, path, "--output", output, code=1)
+    assert not output.exists()
 
 
 def test_csv_equals_parquet(table, model, tmp_path, capsys):

@@ -267,6 +267,11 @@ def test_whole_numbers_are_one_label_however_written(tmp_path, capsys):
         assert "F1 of 1: " in capsys.readouterr().out
     saved, _ = _model_file.load(model)
     assert saved.classes_.tolist() == [0, 1]
+    table.write_text(f"{table.read_text()}2,3.0\n")
+    assert main(["stream", str(table), "--target", "kind", "--classes", "1,0"]) == 1
+    assert "row 101 has the label '3.0', which is not one of the classes 0, 1" in (
+        capsys.readouterr().err
+    )
 
 
 def test_other_parameters_reach_the_tree(table, tmp_path):

@@ -154,8 +154,12 @@ def test_nothing_is_saved_if_all_labels_come_too_late(tmp_path, capsys):
     """The file has the tree before the last labels: there is none."""
     table, model = write(tmp_path / "table.csv"), tmp_path / "model"
     more = ["--output", model, "--delay"]
-    assert run(table, *more, N + 1) == 0
+    pictures = ["--report", tmp_path / "report.html", "--plot", tmp_path / "plot.svg"]
+    assert run(table, *more, N + 1, *pictures) == 0
     out = capsys.readouterr().out
+    page = (tmp_path / "report.html").read_text()
+    assert "<h2>Along the stream</h2>" in page
+    assert "<h2>Classes</h2>" not in page  # no row was predicted
     assert f"Not saved: all labels came after the last row (--delay {N + 1})." in out
     assert not model.exists()
     assert run(table, *more, N - 1) == 0

@@ -8,12 +8,13 @@ import re
 import signal
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from reference.programs import COMMAND, PIPE, Process
 
-from skconftree._cli import main
+from skconftree._cli import _live, main
 from skconftree._cli._live import LiveInput
 from skconftree.datasets import make_sea
 from skconftree.utils import _model_file
@@ -228,7 +229,9 @@ def test_wrong_options_are_one_line(run, tmp_path, capsys, argv, words):
 def test_drifts_are_printed_when_they_are_detected(run, tmp_path, capsys):
     rows = ROWS + [row | {"t": "B" if row["t"] == "A" else "A"} for row in ROWS]
     text = "".join(map(as_json, rows))
-    assert run(text, "--alarms", "--set", "drift=ddm", "--chunk-size", "100") == 0
+    more = ["--alarms", "--set", "drift=ddm", "--chunk-size", "100"]
+    assert run(text, *more, "--plot", tmp_path / "accuracy.svg") == 0
+    assert "drift detected" in (tmp_path / "accuracy.svg").read_text()  # legend
     out = capsys.readouterr().out
     found = re.findall(
         r"drift after row (.*): the whole tree, 100% of the rows; error (.*)% before, "
@@ -252,10 +255,51 @@ def test_a_line_is_ready_when_it_has_arrived():
         lines.decode("utf-8")
         assert (lines.is_ready, lines.readline()) == (True, "ä,b\n")
         assert not lines.is_ready
+        assert lines.readline(1) == "1"  # the beginning of a row that is too long
         pipe.write(b",2\n3,4\n5")
-        assert [lines.readline(), lines.readline()] == ["1,2\n", "3,4\n"]
+        assert [lines.readline(), lines.readline()] == [",2\n", "3,4\n"]
         stopped.append(1)
         assert lines.readline() == ""  # the rest of a line is not a row
+
+
+@pytest.mark.parametrize("text", ["", HEADER])
+def test_a_signal_before_the_first_row_ends_the_run(
+    tmp_path, monkeypatch, capsys, text
+):
+    read, write = os.pipe()
+    wait = _live.select.select
+
+    def wait_for_signal(files, *more):
+        ready = wait(files, [], [], 0)
+        if not ready[0]:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return ready
+
+    model = tmp_path / "model"
+    with open(read, encoding="utf-8") as stdin, open(write, "wb", buffering=0) as pipe:
+        pipe.write(text.encode())
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(_live, "select", SimpleNamespace(select=wait_for_signal))
+        code = main(["stream", "-", *SETTINGS, "--output", str(model)])
+    assert code == 128 + signal.SIGTERM
+    assert "stopped by SIGTERM before the first row" in capsys.readouterr().err
+    assert not model.exists()
+
+
+def test_closed_standard_input_is_an_error(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["stream", "-", *SETTINGS]) == 1
+    assert "cannot read standard input: it is closed" in capsys.readouterr().err
+
+
+def test_predictions_of_rows_that_are_not_saved_are_replaced(run, tmp_path, unbroken):
+    model, file = tmp_path / "model", tmp_path / "predictions"
+    more = ["--output", model, "--predictions", file, "--resume"]
+    assert run("".join([HEADER, *map(as_csv, ROWS[:1000])]), *more) == 0
+    # as if a run had ended after the next row and before it was saved
+    file.write_text(f"{file.read_text()}1001,B,0.5\n1002,A")
+    assert run(TEXT, *more) == 0
+    assert (tree_of(model)[0], file.read_text()) == unbroken
 
 
 def test_rows_are_learned_as_they_arrive(tmp_path):

@@ -14,10 +14,11 @@ from reference.effort import cases, crossed
 from sklearn.base import clone
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier, large
-from skconftree.large import _dask, _data, _engine
+from skconftree.large import _dask, _data, _encoding, _engine, _fit
 from skconftree.tree import _growth
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
+bag = pytest.importorskip("dask.bag", reason="Dask has no bags here")
 dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
 
 MODELS = [
@@ -64,6 +65,57 @@ def test_an_empty_partition_and_rows_that_are_left_out():
         assert pickle.dumps(found) == pickle.dumps(full_fit(MODELS[0], kept))
 
 
+def test_columns_are_counted_and_coded_in_groups(monkeypatch):
+    monkeypatch.setattr(_fit, "CELLS_AT_ONCE", 1)  # other columns wait for a later pass
+    monkeypatch.setattr(_encoding, "CACHED_ROWS", 60)
+    monkeypatch.setattr(_encoding, "COLUMNS_AT_ONCE", 2)
+    frame = make_frame()
+    with dask.config.set(scheduler="synchronous"):
+        parts = dd.from_pandas(frame, npartitions=3)
+        found = large.fit(clone(MODELS[0]), parts, target="y")
+    assert pickle.dumps(found) == pickle.dumps(full_fit(MODELS[0], frame))
+
+
+@pytest.mark.filterwarnings("ignore:Column 'words' has only unknown categories")
+@pytest.mark.parametrize("column", ["one", "words"])
+def test_rows_that_change_between_passes_are_an_error(column):
+    frame, made = make_frame(), []
+    changed = frame.assign(**{column: "w" if column == "words" else -99.0})
+    model = clone(MODELS[0]).fit(frame[["one"]], frame["y"])
+    before = pickle.dumps(model)
+
+    def make(start):
+        made.append(start)
+        rows = frame if len(made) <= 3 * 5 else changed  # the sixth pass is the last
+        return rows.iloc[start : start + 300]
+
+    with dask.config.set(scheduler="synchronous"):
+        parts = [dask.delayed(make)(start) for start in (0, 300, 600)]
+        parts = dd.from_delayed(parts, meta=frame, verify_meta=False)
+        with pytest.raises(RuntimeError, match="The rows changed between two passes"):
+            large.fit(model, parts, target="y")
+    assert pickle.dumps(model) == before
+
+
+def test_categories_that_differ_between_partitions():
+    frame = make_frame(60).drop(columns="words")
+    kinds = [["x"] * 30, [None] * 10, [7] * 20]
+    parts, start = [], 0
+    for values in kinds:
+        part = frame.iloc[start : start + len(values)]
+        parts.append(part.assign(kind=pd.Series(values, part.index, dtype=object)))
+        start += len(values)
+    with dask.config.set(
+        {"scheduler": "synchronous", "dataframe.convert-string": False}
+    ):
+        table = dd.from_delayed(
+            [dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False
+        )
+        with pytest.raises(ValueError, match="Column 'kind' mixes"):
+            model = clone(MODELS[0]).set_params(categorical_features=["kind"])
+            large.fit(model, table, target="y")
+
+
 def test_a_task_makes_its_part_unless_others_need_it_too():
     frame, made = make_frame(), []
 
@@ -82,6 +134,12 @@ def test_a_task_makes_its_part_unless_others_need_it_too():
             made.clear()
             assert sum(dask.compute(*calls)) == len(frame)
             assert sorted(made) == [0, 300, 600]
+
+
+def test_other_collections_of_dask_are_not_tables():
+    for other in (dask.delayed(make_frame)(60), bag.from_sequence([1, 2])):
+        with pytest.raises(TypeError, match="source must be a path"):
+            large.fit(MODELS[0], other, target="y")
 
 
 def test_columns_of_dask_tables_are_not_read_as_texts():
@@ -151,6 +209,17 @@ def test_look_ahead_without_memory_for_codes(monkeypatch):
     assert pickle.dumps(model) == before
 
 
+def test_look_ahead_warns_that_it_gathers_codes(monkeypatch):
+    frame = make_frame()
+    monkeypatch.setattr(_data, "MAX_GATHERED", 500)
+    model = ConfidenceTreeClassifier(max_bins=9, lookahead=1)
+    with dask.config.set(scheduler="synchronous"):
+        parts = dd.from_pandas(frame, npartitions=3)
+        with pytest.warns(UserWarning, match="megabytes. Set lookahead=0"):
+            found = large.fit(clone(model), parts, target="y")
+    assert pickle.dumps(found) == pickle.dumps(full_fit(model, frame))
+
+
 @pytest.mark.parametrize("lookahead", cases([0, 1], [0]))
 def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead):
     frame, threads = make_frame(40_000), set()
@@ -179,25 +248,21 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
     assert (len(threads) >= 2) == (lookahead == 0)
 
 
-@pytest.mark.slow  # to start a cluster takes seconds
 def test_workers_that_are_threads_give_the_same_bytes(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
     frame = make_frame()
     monkeypatch.setattr(_data, "MAX_GATHERED", 500)
     monkeypatch.setattr(_dask, "RESULTS_PER_SUM", 2)  # sums come here in two steps
     monkeypatch.setattr(_dask, "SUBTREES_PER_THREAD", 1)  # some wait for others
-    threads = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
+    threads = {"n_workers": 3, "threads_per_worker": 1, "processes": False}
     with (
         distributed.LocalCluster(**threads, dashboard_address=None) as cluster,
         distributed.Client(cluster),
     ):
-        parts = dd.from_pandas(frame, npartitions=5).persist()
+        parts = dd.from_pandas(frame, npartitions=7).persist()
         models = [
             ConfidenceTreeClassifier(max_bins=255, lookahead=0),
-            ConfidenceTreeClassifier(
-                None, max_bins=9, class_weight={"b": 0.0}, lookahead=0
-            ),
-            ConfidenceForestClassifier(3, max_bins=40, random_state=0),
+            ConfidenceForestClassifier(2, max_bins=40, random_state=0),
         ]
         states = []
         found = [

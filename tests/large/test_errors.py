@@ -15,7 +15,7 @@ from skconftree import (
     NCMTreeClassifier,
     large,
 )
-from skconftree.large import _encoding, _parquet
+from skconftree.large import _encoding, _fit, _parquet
 
 X = np.random.default_rng(0).normal(size=(2000, 2))
 Y = (X[:, 0] > 0).astype(int)
@@ -114,10 +114,17 @@ def test_more_categories_than_are_counted(path, monkeypatch):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("change", [-1, 1])
-def test_batches_of_other_sizes_than_the_file_said(path, monkeypatch, change, n_jobs):
+@pytest.mark.parametrize("later", [False, True])
+def test_batches_of_other_sizes_than_the_file_said(
+    path, monkeypatch, change, n_jobs, later
+):
     batches = _parquet.ParquetParts._batches
+    monkeypatch.setattr(_fit, "BYTES_AT_ONCE", 0)  # count values in passes
 
     def other(self, place, columns, groups=None):
+        if later and groups is None:  # only the later passes read groups
+            yield from batches(self, place, columns, groups)
+            return
         *first, last = batches(self, place, columns, groups)
         yield from first
         yield last.slice(1) if change < 0 else last
@@ -126,6 +133,11 @@ def test_batches_of_other_sizes_than_the_file_said(path, monkeypatch, change, n_
     monkeypatch.setattr(_parquet.ParquetParts, "_batches", other)
     words = "rows.parquet changed while it was read"
     refuses(fitted(n_jobs=n_jobs), path, words, RuntimeError)
+
+
+def test_more_classes_than_a_tree_has(path, monkeypatch):
+    monkeypatch.setattr(_fit, "MAX_CLASSES", 1)
+    refuses(fitted(), path, "y has 2 classes or more; at most 1 are supported")
 
 
 def test_values_without_bins(path):
@@ -182,8 +194,6 @@ def test_values_and_labels_that_are_invalid(tmp_path):
 
 
 def test_a_file_that_changes_while_it_is_read(path, monkeypatch):
-    from skconftree.large import _fit
-
     def encode(self, *given):
         pq.write_table(table().slice(0, 500), path)
         return kept(self, *given)
@@ -265,3 +275,29 @@ def test_a_file_without_rows_among_others(path):
     model = ConfidenceTreeClassifier(max_bins=255)
     found = large.fit(model, path.parent, target="y")
     assert found.n_rows_seen_ == len(Y)
+
+
+def test_a_missing_label_is_located_in_its_file(tmp_path):
+    labels = Y.astype(object)
+    labels[[1207, 1300, 1900]] = None
+    labeled = table(y=pa.array(labels.tolist(), pa.int64()))
+    cuts = [0, 500, 500, 1200, 1800, 2000]  # the second file is empty
+    for i, (start, stop) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+        pq.write_table(labeled.slice(start, stop - start), tmp_path / f"{i}.parquet")
+    words = (
+        "'y' has 2 missing values in .*3.parquet, the first in row 8 there, and 1 in "
+        "later ones"
+    )
+    refuses(fitted(), tmp_path, words)
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int8(), "str")])
+def test_texts_of_any_kind_are_text_columns(path, kind):
+    texts = pa.array(map(str, Y + 10)).cast(kind)
+    trees = []
+    for options in ({}, {"text_columns": ["two"]}):
+        pq.write_table(table(two=texts), path)
+        tree = ConfidenceTreeClassifier(max_bins=255)
+        trees.append(large.fit(tree, path, target="y", **options))
+    assert list(trees[1].categories_[1]) == ["10", "11"]
+    assert pickle.dumps(trees[0].tree_) == pickle.dumps(trees[1].tree_)
