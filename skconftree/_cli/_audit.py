@@ -1,8 +1,8 @@
 """``skconftree audit``: test the splits of a saved tree on new labeled rows.
 
-The *level of evidence* of a split is that of its training rows, from overwhelming to
-none. The *verdict* of the audit is based on the new rows. The *dialect* of a table is
-its delimiter, decimal sign and encoding.
+The *level of evidence* of a split is a category of its adjusted p-value in the training
+rows, from overwhelming to none. The *verdict* of the audit is based on the new rows.
+The *dialect* of a table is its delimiter, decimal sign and encoding.
 """
 
 import warnings

@@ -2,7 +2,8 @@
 
 In a numeric column, nearly all texts can be parsed in the same way. The few that cannot
 are called unparseable and become missing values. A `stream` is the reader of a table,
-with its columns without the target (`features`).
+with its columns without the target (`features`). Options such as --nominal, --numeric
+and --drop name columns; `_options` explains them.
 """
 
 import hashlib
@@ -225,7 +226,8 @@ class ColumnType(NamedTuple):
     notes: list[str]
     identifies_rows: bool = False
     name_is_value: bool = False  # whether the column name could be a value
-    numbers: ColumnParser | None = None  # parser for --numeric; None without numbers
+    # parser if the option --numeric names the column; None if it has no numbers
+    numbers: ColumnParser | None = None
     ambiguous: str | None = None  # a text whose value depends on the decimal sign
 
 
@@ -479,10 +481,11 @@ def _date_orders(texts):
         for order, rows in dates.items()
         if len(texts) - len(rows) <= MAX_UNPARSEABLE * len(texts)
     ]
+    # rows that only one order can parse
     unique = {"dmy": dates["dmy"] - dates["mdy"], "mdy": dates["mdy"] - dates["dmy"]}
     if len(fits) == 2:
-        needed = [order for order in fits if unique[order]]
-        fits = needed if len(needed) == 1 else fits
+        required = [order for order in fits if unique[order]]
+        fits = required if len(required) == 1 else fits
     if not fits:
         return [], None
     examples = (len(fits) == 1 and unique[fits[0]]) or dates[fits[0]]
@@ -656,6 +659,7 @@ class UnparseableValues:
     def check(self, unparseable, first_row, n_rows, stream):
         """Count unparseable values, up to a row in which a column has too many.
 
+        `unparseable` are triples: row of the chunk, index of the column, and text.
         Returns the number of rows of the chunk before that row, and a UserError or
         None.
         """

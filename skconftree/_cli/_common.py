@@ -75,7 +75,7 @@ def parse_int64(text):
 
 
 def typed_labels(texts, target):
-    """Convert labels to int64 if all are integers; UserError for measurements."""
+    """Convert labels to int64 if all are integers; UserError for decimal fractions."""
     if any("\0" in text for text in texts):  # NumPy strips trailing zero bytes
         raise UserError(
             f"target column {target!r} has a label with a zero byte; remove it from "
@@ -300,7 +300,7 @@ def with_feature_names(tree, names):
 
 
 def _with_schema(tree, **changes):
-    # Returns a copy of a tree with other metadata of its columns.
+    # Returns a copy of a tree with a changed schema, for example without column names.
     copy = type(tree)()
     copy.__setstate__(_changed_schema(tree.__getstate__(), changes))
     return copy

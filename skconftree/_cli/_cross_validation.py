@@ -1,7 +1,8 @@
 """Cross-validation of a confidence tree and its baselines.
 
 A confidence tree only splits a node if the split has enough evidence. A partially
-linear tree adds a linear *score* of the columns to the values of its leaves.
+linear tree adds a linear *score* of the columns to the values of its leaves; `tree_of`
+returns the tree without it.
 """
 
 import time
@@ -248,6 +249,6 @@ def share(value):
 
 
 def tested_sentence(test):
-    """Report accuracy and log loss of a table of --test."""
+    """Report accuracy and log loss of the table of the option --test."""
     loss = f", log loss {test['log_loss']:.3f}" if test["log_loss"] >= 0.0 else ""
     return f"{counted(test['n_rows'], 'row')}: accuracy {share(test['accuracy'])}{loss}"

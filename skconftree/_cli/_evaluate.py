@@ -26,7 +26,7 @@ from ._text_model import TextModel
 
 
 class _OfTexts(ClassifierMixin, BaseEstimator):
-    """Classifier of a model of texts."""
+    """Adapter that makes a classifier of scikit-learn of a `TextModel`."""
 
     def __init__(self, model):
         self.model = model
@@ -61,7 +61,7 @@ def run_evaluate(options):
     target = options.target or model.target or "label"
     with Progress() as progress:
         progress.update(f"reading {options.data}")
-        shown, _, notes, _ = all_texts(options)
+        shown, _, notes, _ = all_texts(options)  # texts of columns to show
         X, more = _rows(options, model, progress)
         progress.note(*notes, *more)
         given = shown.pop(target, None)

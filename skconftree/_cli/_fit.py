@@ -249,7 +249,7 @@ def _say_saved(options):
 
 
 def _grow(tree, table, progress):
-    """Fit the tree; report and return its warnings, with column names."""
+    """Fit the tree; report its warnings, with column names, and return them."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -304,7 +304,8 @@ def _score_json(model, names):
 def _labeled_rows(path, fitted, parsers, options, progress, like=None, used=None):
     """Yield columns, labels and row indices of labeled rows, chunk by chunk.
 
-    `used` are the indices of the columns; None means all, with notes on them.
+    `like` is the dialect unless options specify another. `used` are the indices of the
+    columns; None means all, with notes on them.
     """
     tree, features = fitted.tree, fitted.names["feature_names"]
     indices = range(len(features)) if used is None else used
@@ -492,7 +493,7 @@ def tree_nodes(tree, names):
                     for name, value in row.evidence.applying().items()
                 },
             }
-            if row.keeps_unknown:  # a split on categories
+            if row.keeps_unknown:  # a split on categories; unknown ones end here
                 described["categories"] = [branch.categories for branch in row.branches]
             elif row.missing_seen:
                 (described["missing"],) = (
@@ -503,8 +504,8 @@ def tree_nodes(tree, names):
 
 
 # `--in-parts` fits files larger than memory.
-BINS = 255
-# Options that need the table in memory, or another reader of texts.
+BINS = 255  # of a numeric column, whose codes are bytes
+# Options that need the table in memory, or strings that are parsed as numbers.
 UNSUPPORTED_OPTIONS = ("linear", "baselines", "numeric", "decimal", "dates")
 PROGRESS_SECONDS = 1.0  # minimal time between two reports
 MAX_DRAWN = 100_000  # rows whose values a report shows

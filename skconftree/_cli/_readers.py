@@ -1,4 +1,4 @@
-"""Readers of CSV and Parquet tables, and the dialect of a CSV file.
+"""Readers of CSV, JSON lines and Parquet tables, and the dialect of a CSV file.
 
 A reader reads a table once, from the first row to the last, and never holds all of it.
 It has the attributes `header` (names of all columns), `features` (all columns except
@@ -399,7 +399,9 @@ class CsvStream:
         self.parsers = [POINT] * len(self.features)
         self.dialect = Dialect(delimiter, self._decimal or ".", self._encoding)
         self.late_notes = []  # notes on columns that the first rows did not show
-        self._ambiguous = set()  # columns read with decimal commas, so far without dots
+        # indices of columns read with decimal commas in which no text so far has
+        # another value with decimal points
+        self._ambiguous = set()
         self._label = None if target is None else self.header.index(target)
 
     def _first_line(self):
@@ -697,7 +699,7 @@ class JsonLinesStream(CsvStream):
 BATCH = 8192  # rows decoded at a time
 BUFFER = 65_536  # bytes of a column that are read at a time
 MAX_FIELD_CHARACTERS = 131_072  # the limit of the csv module
-MAX_BYTES = 2**26  # of the rows decoded at a time, in the units of the file
+MAX_BYTES = 2**26  # size of the rows decoded at a time, by the metadata of the file
 STRING_TYPES = {"string", "large_string", "string_view"}
 DICTIONARY_TYPES = {*STRING_TYPES, "binary", "large_binary", "binary_view"}
 
@@ -896,7 +898,8 @@ class ParquetStream:
                 column = batch.column(index)
                 if content in ("texts", "categories") or parser is None:
                     texts = self._texts(batch, index)
-                    # generators, because many rows may share a long text
+                    # A mark makes missing and empty texts differ in the checksum. These
+                    # are generators, because many rows may share a long text.
                     marked = ("-" if text is None else f"+{text}" for text in texts)
                     parts = (text.encode() for text in marked)
                 if parser is None:

@@ -51,7 +51,10 @@ STYLE = resources.files(__package__).joinpath("_report.css").read_text("utf-8")
 
 
 def write_report_page(path, title, tree, names, sections):
-    """Write a page; `sections(nested_list)` yields its parts."""
+    """Write a page; `sections(nested_list)` yields its parts.
+
+    `nested_list` is the tree as a nested HTML list, from `export_html`.
+    """
     page = export_html(tree, **names, title=title)
     head, _, rest = page.partition("</h1>\n")
     nested_list, _, tail = rest.rpartition("\n</main>")
@@ -61,7 +64,7 @@ def write_report_page(path, title, tree, names, sections):
 
 
 def tree_section(tree, nodes, class_names, nested_list):
-    """Yield figures of the tree, and a nested list for narrow screens."""
+    """Yield figures of the tree, which narrow screens hide, and the nested list."""
     shape = ConfidenceTreeDisplay(nodes, class_names=class_names)
     whole = shape.to_svg(max_depth=None)
     upper = shape.to_svg()

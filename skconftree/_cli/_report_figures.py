@@ -3,7 +3,8 @@
 Bar charts are HTML tables, so that their text has the same size on a phone. Figures
 with axes are as narrow as a phone and grow with the page by up to 50%. `accuracy_curve`
 is the accuracy along a stream: number of rows, accuracy of the tree and of repeating
-the previous label (no change).
+the previous label (no change). `codes` are the class indices of rows. The classes of
+HTML and SVG elements, such as "cut" and "drift", have their styles in `_report.css`.
 """
 
 import os
@@ -27,7 +28,10 @@ MAX_LINES = 4  # of labels above a histogram
 
 
 def confusion(figures):
-    """Format the confusion matrix as a table whose shades show the share of rows."""
+    """Format the confusion matrix as a table whose shades show the share of rows.
+
+    `figures` is a result of `_cross_validation.class_metrics`.
+    """
     names = [shorten(name, 24) for name in figures["classes"]]
     cells = np.array(figures["confusion"], dtype=np.float64)
     if len(names) > MAX_CLASSES:
@@ -132,7 +136,10 @@ def reliability(groups):
 
 
 def numbers(values, codes, n_classes, thresholds, write="{:.4g}".format):
-    """Draw a histogram of a numeric column by class, with thresholds of the tree."""
+    """Draw a histogram of a numeric column by class, with thresholds of the tree.
+
+    `write` formats a value.
+    """
     known = ~np.isnan(values)
     values, codes = values[known], codes[known]
     # quantiles limit the range, because outliers would compress the other bars

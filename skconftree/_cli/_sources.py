@@ -259,7 +259,7 @@ def open_stream(path, target, options, like=None):
         source = getattr(options, "source", None)
         piped = {"name": "standard input", "source": source}
         if source is None:
-            path = spool()
+            path = spool()  # a file with a copy of standard input
             with open(path, "rb") as file:
                 is_json = file.read(1000).lstrip().startswith(b"{")
         else:

@@ -126,7 +126,7 @@ def collect_labels(options):
 
 
 class Run:
-    """A tree, its evaluation, its position in the stream, and `notes` on columns."""
+    """A tree, its evaluation, the number of rows read, and `notes` on columns."""
 
     def __init__(self, options, stream, scratch=None):
         self.options = options
@@ -159,7 +159,7 @@ class Run:
         self.resumed_at = self.n_rows
         self.alarms, self._file, self._predicted = None, None, []
         if options.alarms:  # report each drift when it is detected
-            if self.tree.drift is None:  # local replaces single subtrees
+            if self.tree.drift is None:
                 raise UserError(
                     "--alarms needs a drift detector; add --set drift=local, or adwin "
                     "or ddm for the whole tree"
@@ -168,7 +168,7 @@ class Run:
         if options.predictions is not None:
             classes = self.labels.classes
             self._file = PredictionFile(options.predictions, classes, self.n_read)
-        if self._file or self.alarms:  # the listener gets each prediction
+        if self._file or self.alarms:  # the evaluator calls it with each prediction
             self.evaluator._listener = lambda *predicted: self._predicted.append(
                 predicted
             )
@@ -377,6 +377,7 @@ class Run:
 
     def class_metrics(self):
         """Return the rows, recall and precision of each class."""
+        # numbers of rows per true class, predicted class, and of right predictions
         counts = self._evaluator_state()["_total"]
         with np.errstate(invalid="ignore"):
             recall = counts["right"] / counts["true"]

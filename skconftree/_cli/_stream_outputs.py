@@ -70,7 +70,10 @@ class PredictionFile:
 
 
 class Alarms:
-    """Messages about drifts as they are detected, with the error before and after."""
+    """Messages about drifts as they are detected.
+
+    They report the error rate in the rows before a drift and after it.
+    """
 
     def __init__(self, tree):
         self._tree = tree
@@ -78,7 +81,11 @@ class Alarms:
         self._wrong = np.zeros(0)
 
     def add(self, wrong, n_learned):
-        """Add the errors (NaN: not predicted) of rows; return texts on new drifts."""
+        """Add rows, and return texts on new drifts.
+
+        `wrong` has 1 for a wrong prediction, 0 for a right one, and NaN for none.
+        `n_learned` is the number of rows that the tree has learned.
+        """
         self._wrong = np.concatenate([self._wrong, wrong])
         n_drifts, texts = getattr(self._tree, "n_drifts_", 0), []
         if n_drifts > self._n_drifts:

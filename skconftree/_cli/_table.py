@@ -158,8 +158,10 @@ def read_table(options, progress):
     )
 
 
-LABELED = "n_labels"  # number of labels of a model that `label` saved
-TEXTS = "texts"  # names of the columns of texts of a model that `label` saved
+# Keys of the metadata of a model that `label` saved: its number of labels, and the
+# names of its columns of texts.
+LABELED = "n_labels"
+TEXTS = "texts"
 
 
 def check_is_tree(path, metadata):

@@ -28,7 +28,8 @@ def run_welcome(_options):
     table = bundled_table()
     tree = ConfidenceTreeClassifier(random_state=0).fit(table.X, table.y)
     names = {"feature_names": table.feature_names, "class_names": table.class_names}
-    # subtrees without strong splits are shown as one line, unless with this option
+    # subtrees without strong splits (with much evidence) are shown as one line each;
+    # the text names the option that shows them
     shown = tree_lines(tree, names, unfold_option="`skconftree fit --verbose`")
     say(
         "Decision trees that report the evidence for each split.\n"
