@@ -111,8 +111,8 @@ def test_categories_that_differ_between_partitions():
         table = dd.from_delayed(
             [dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False
         )
+        model = clone(MODELS[0]).set_params(categorical_features=["kind"])
         with pytest.raises(ValueError, match="Column 'kind' mixes"):
-            model = clone(MODELS[0]).set_params(categorical_features=["kind"])
             large.fit(model, table, target="y")
 
 

@@ -3,6 +3,7 @@
 import errno
 import os
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -282,7 +283,7 @@ def test_a_missing_label_is_located_in_its_file(tmp_path):
     labels[[1207, 1300, 1900]] = None
     labeled = table(y=pa.array(labels.tolist(), pa.int64()))
     cuts = [0, 500, 500, 1200, 1800, 2000]  # the second file is empty
-    for i, (start, stop) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+    for i, (start, stop) in enumerate(pairwise(cuts)):
         pq.write_table(labeled.slice(start, stop - start), tmp_path / f"{i}.parquet")
     words = (
         "'y' has 2 missing values in .*3.parquet, the first in row 8 there, and 1 in "
