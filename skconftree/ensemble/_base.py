@@ -1,6 +1,7 @@
 """Predictions that both kinds of forests share: averages over trees, decision paths.
 
-Methods decorated by `reads` take the lock of a forest for reading.
+The *model* of a forest has its fitted trees. Methods decorated by `reads` take the lock
+of a forest for reading.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from ..utils._types import Floats, TableLike
 
 
 class VotingForest:
-    """Mixin of a forest with `_rows(X)`, `_mean_proba(rows)` and a model of trees."""
+    """Mixin of a forest with `_rows(X)`, `_mean_proba(rows)` and `_model`.
+
+    `_rows` validates X, `_mean_proba` averages class probabilities over the trees, and
+    `_model` has the list `trees`.
+    """
 
     @reads
     def predict_proba(self, X: TableLike) -> Floats:
@@ -36,6 +41,7 @@ class VotingForest:
         return self._mean_proba(self._rows(X))
 
     def _best(self, rows):
+        # index of the most probable class of each row, for `predict`
         return self._mean_proba(rows).argmax(axis=1)
 
     @reads

@@ -1,8 +1,11 @@
 """Prequential evaluation step by step: updates, reports and state.
 
 Prequential evaluation tests a model on each row, then trains it on the row. A *run* is
-a `PrequentialEvaluator`. Methods decorated by `learns` or `reads` take its lock for
-writing or reading. The *no-change* baseline predicts the last label.
+a `PrequentialEvaluator`. A row is *tested* if it is predicted before its label is
+learned. A *record* has the metrics so far; its *window* consists of the rows since the
+previous record. The code of a class is its index in `classes_`. The *no-change*
+baseline predicts the last label. Methods decorated by `learns` or `reads` take the lock
+of the evaluator for writing or reading.
 """
 
 from __future__ import annotations
@@ -63,6 +66,8 @@ def take_rows(X, positions):
 # and before later rows. Labels of the same time are learned in the order of their rows.
 # So a row without delay is learned right after it is predicted, and a row with a delay
 # of k rows after the k-th following row.
+#
+# A row that waits for its label has an entry; `positions` are indices of entries.
 
 NEVER = np.inf  # arrival time of labels that never arrive
 ENTRY_FIELDS = (  # of a row that waits for its label
@@ -79,9 +84,9 @@ ENTRY_FIELDS = (  # of a row that waits for its label
 class Waiting:
     """Rows that wait for their labels, in the order of the stream.
 
-    `entries` has the fields of ENTRY_FIELDS, and class probabilities if a metric needs
-    them. `pieces` are the tables that contain the rows: pairs of the number of the
-    first row of a table, and the table.
+    `entries`, one per row, has the fields of ENTRY_FIELDS, and class probabilities if a
+    metric needs them. `pieces` are the tables that contain the rows: pairs of the
+    number in the stream of a table's first row, and the table.
     """
 
     def __init__(self, n_classes):
@@ -120,7 +125,11 @@ class Waiting:
         return self._with(entries, self.pieces)
 
     def extended(self, X, first, row, due, true, weight):
-        """Return a copy with entries for rows of X, which are not predicted yet."""
+        """Return a copy with entries for rows of X, which are not predicted yet.
+
+        `first` is the number of the first row of X in the stream, `row` has the numbers
+        of the rows to add.
+        """
         added = np.zeros(len(row), dtype=self.entries.dtype)
         added["row"], added["due"], added["true"] = row, due, true
         for name in ("predicted", "no_change", "majority"):
@@ -130,7 +139,10 @@ class Waiting:
         return self._with(np.concatenate([self.entries, added]), pieces)
 
     def rows(self, positions):
-        """Yield the rows at some positions, in that order, with their positions."""
+        """Yield the rows of some entries, in that order, with their positions.
+
+        Each element has consecutive rows of one table, because tables are not joined.
+        """
         if len(positions) == 1:  # the most frequent case
             number = int(self.entries["row"][positions[0]])
             piece = bisect_right(self.pieces, number, key=itemgetter(0)) - 1
@@ -221,8 +233,10 @@ def schedule(waiting, time, last_is_over):
 class DelayedStep:
     """One update of an evaluator with delayed labels; it can be interrupted.
 
-    It predicts the rows of a call, and learns the rows whose labels arrive. `arrives`
-    is a mask of the rows whose labels arrive at any time.
+    It predicts the rows of a call, and learns the rows whose labels arrive. `first` is
+    the number of the first row of X in the stream. `arrives` is a mask of the rows
+    whose labels arrive at any time. Results are stored in the step; `commit` updates
+    the evaluator `run` with them.
     """
 
     def __init__(self, run, X=None, n=0, first=0, arrives=None):
@@ -233,12 +247,14 @@ class DelayedStep:
         # index of the entry of each row of X, or of the next row that has an entry
         self.starts = [self.n_before, *ends.tolist()]
         self.n_predicted = 0
-        self.learned = []  # positions, in the order in which they were learned
+        self.learned = []  # positions of learned rows, in the order of learning
         self.baselines = run._baselines.copy()
         self.rows = run._waiting
         self.predictions = np.full(n, -1, dtype=np.intp)
         self.unweighted = False  # no row has a weight
-        self._in_progress = None  # positions being learned; rows learned before them
+        # positions of the rows that are being learned, and the number of rows that the
+        # estimator had learned before
+        self._in_progress = None
 
     def add_rows(self, due, true, weight):
         """Add the rows of the call to the waiting rows, if their labels arrive."""
@@ -290,9 +306,11 @@ class DelayedStep:
         return True
 
     def _entries(self, start, stop):
+        # Positions of rows `start` to `stop` of X.
         return slice(self.starts[start], self.starts[stop])
 
     def _predict(self, stop):
+        # Predict the rows of X before `stop` that are not predicted yet.
         start, run = self.n_predicted, self.run
         if start == stop:
             return
@@ -371,12 +389,12 @@ class DelayedStep:
 
 MAX_WEIGHT = 1e300  # total weight of a run, so that metrics are finite
 
-# Defaults of parameters for states of older versions; NO_DEFAULT: none.
+# Defaults of parameters that pickles of older versions do not have; NO_DEFAULT: none.
 SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
-# Attributes that depend on the classes; those of the first line have `with_classes`.
+# Attributes that are extended for new classes, by their method `with_classes`.
 PER_CLASS = ("_total", "_window", "_baselines", "_predictions")
 CLASS_DEPENDENT = ("classes_", "_positive", "_waiting", *PER_CLASS)
-STATE_CLASSES = {  # attributes that are stored as dictionaries of their attributes
+STATE_CLASSES = {  # attributes that are pickled as dictionaries of their attributes
     "_total": Tally,
     "_window": Tally,
     "_baselines": Baselines,
@@ -596,7 +614,7 @@ class PrequentialEvaluator(Lockable):
     """
 
     _adds_classes = False  # whether labels become classes when they arrive
-    _listener = None  # a function of predicted classes and probabilities, see `_notify`
+    _listener = None  # function that is called with all predictions, see `_notify`
 
     def __init__(
         self,
@@ -624,8 +642,8 @@ class PrequentialEvaluator(Lockable):
         if pos_label is None and len(self.classes_) == 2:
             pos_label = self.classes_.tolist()[1]
         self.pos_label_ = pos_label
-        self._positive = self._resolve_positive(pos_label)
-        arrival_times(None, delay, 1, 0, 0.0)
+        self._positive = self._resolve_positive(pos_label)  # its index in the classes
+        arrival_times(None, delay, 1, 0, 0.0)  # raises an error if `delay` is invalid
         self.delay = delay
         self._scorers = resolved_scorers(scoring)
         classes = np.arange(2) if self._adds_classes else self.classes_
@@ -662,7 +680,8 @@ class PrequentialEvaluator(Lockable):
         return self._needs_proba or self._listener is not None
 
     def _notify(self, codes, proba):
-        # Pass the listener the predicted classes of the next rows (-1: none).
+        # Pass the listener the codes of the predicted classes of the next rows (-1: not
+        # predicted), and the class probabilities.
         if self._listener is not None:
             self._listener(codes, proba)
 
@@ -672,6 +691,7 @@ class PrequentialEvaluator(Lockable):
 
     @property
     def _per_row(self):
+        # Whether the estimator predicts each row right before it learns the row.
         return hasattr(self.estimator, "partial_fit_predict")
 
     @reads
@@ -813,6 +833,8 @@ class PrequentialEvaluator(Lockable):
         return predictions
 
     def _step(self, step, when, *, last_is_over):
+        # Execute a step and commit its results, also those before an error. `when` and
+        # `last_is_over` are the arguments of `schedule`.
         start, window = time.process_time(), self._window
         try:
             step.execute(when, last_is_over)
@@ -877,14 +899,15 @@ class PrequentialEvaluator(Lockable):
         return predicted, self._aligned(self.estimator.predict_proba(X))
 
     def _aligned(self, proba):
-        # The model learns a class later than the evaluator if its labels are delayed.
+        # Add columns of zeros for classes that the model does not know yet, because
+        # their labels are delayed.
         n = len(self.classes_)
         if proba.shape[1] == n:
             return proba
         return spread(proba, np.searchsorted(self.classes_, self.estimator.classes_), n)
 
     def _arguments(self, weight):
-        # Arguments to learn rows.
+        # Keyword arguments of `partial_fit` besides rows and labels.
         arguments = {} if weight is None else {"sample_weight": weight}
         if self._adds_classes:
             arguments["new_classes"] = "add"
@@ -897,12 +920,13 @@ class PrequentialEvaluator(Lockable):
         return "return_proba" in signature(method).parameters
 
     def _n_rows_seen(self):
-        # None if the estimator does not count them.
+        # Number of rows that the estimator has learned; None if it does not count them.
         seen = getattr(self.estimator, "n_rows_seen_", 0)
         return seen if is_count(seen) else None
 
     def _n_learned(self, seen, weight, n_rows):
-        # Number of rows that the estimator has learned in a failed call.
+        # Number of rows that the estimator has learned in a failed call; `seen` is the
+        # number of rows before the call.
         now = self._n_rows_seen()
         if None in (seen, now) or now <= seen:
             return 0
@@ -922,8 +946,9 @@ class PrequentialEvaluator(Lockable):
     def _commit(self, start, n_learned, baselines, tested, **attributes):
         """Update the metrics and further attributes in one assignment.
 
-        `tested`: true and predicted classes of the tested rows, their weights and
-        probabilities.
+        `tested`, unless None, has the arguments of `Tally.add` for the tested rows
+        except for the weights (codes of true and predicted classes), the weights, and
+        class probabilities. `start` is the CPU time at which the update began.
         """
         window, predictions, n_tested = self._window.copy(), self._predictions, 0
         if tested is not None:
@@ -993,7 +1018,7 @@ class PrequentialEvaluator(Lockable):
         """Encode labels of the stream, which may become classes."""
         if not self._adds_classes:
             return self._encode(y, rows)
-        # other classes of an estimator that was also trained elsewhere
+        # an estimator that was also trained elsewhere may have further classes
         known = getattr(self.estimator, "classes_", self.classes_)
         if not set(self.classes_.tolist()).issuperset([*y.tolist(), *known.tolist()]):
             before, labels = self.classes_, np.unique(y)
@@ -1060,7 +1085,7 @@ def checked_rows(X, y, weight):
 
 
 def adds_classes(estimator):
-    """Whether it is not fitted, and a label becomes a class when it is learned."""
+    """Whether labels become classes of this estimator: unfitted trees and forests."""
     names = signature(getattr(estimator, "partial_fit_predict", len)).parameters
     return "new_classes" in names and not hasattr(estimator, "classes_")
 

@@ -16,9 +16,11 @@ from ..tables._labels import exact_labels
 from ..utils._codec import class_of
 from ..utils._types import Estimator, Floats, Indices, LabelsLike, Seed, TableLike
 
-FOREST = "skconftree.ConfidenceForestClassifier"  # packages above are not imported
+# Default of `rank_label_issues`. It is imported when it is needed, because this package
+# must not depend on that of the forests.
+FOREST = "skconftree.ConfidenceForestClassifier"
 N_TREES = 250
-MIN_WEIGHT = 0.3  # of a row whose label the first forest contradicts
+MIN_WEIGHT = 0.3  # in the second forest, of a row whose label the first contradicts
 
 
 def estimate_label_noise(

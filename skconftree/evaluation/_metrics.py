@@ -2,7 +2,9 @@
 
 A row is *tested* if it is predicted before its label is learned. A *record* has the
 metrics of the rows so far (`PrequentialRecord`). Two baselines predict the last label
-(*no change*) and the most frequent label so far (*majority*).
+(*no change*) and the most frequent label so far (*majority*). `true`, `predicted` and
+`positive` are class indices. Indices change if a new class precedes others in the
+sorted order: methods `with_classes` update them.
 """
 
 import math
@@ -56,7 +58,11 @@ class _ProbaDetector(FixedPredictions):
 
 
 class Predictions:
-    """Chunks of labels, predictions, probabilities (None if unused) and weights."""
+    """Predictions of tested rows, for scorers that need all of them.
+
+    Each piece has the true and predicted classes of some rows, their probabilities
+    (None if unused) and their weights (None: all are 1).
+    """
 
     def __init__(self, pieces=()):
         self.pieces = list(pieces)
@@ -240,6 +246,7 @@ class Tally(Counts):
             setattr(self, name, getattr(self, name) + value)
 
     def _share(self, weight):
+        # Fraction of the total weight; NaN without rows.
         total = float(self.true.sum())
         return float(weight) / total if total > 0.0 else math.nan
 
@@ -315,8 +322,8 @@ class Baselines(Counts):
             add_up(self.counts, true, weight)
 
     def _majority(self, true, weight):
-        # Return the most frequent class before each row. Only classes that can become
-        # the most frequent within these rows are tracked.
+        # Return the most frequent class before each row. Only classes that may become
+        # the most frequent one within these rows are counted row by row ("tracked").
         final = self.counts + np.bincount(true, weight, minlength=len(self.counts))
         most_frequent = int(self.counts.argmax())
         tolerance = 1.0 - 1e-9  # for rounding in sums of weights

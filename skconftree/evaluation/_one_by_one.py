@@ -1,8 +1,10 @@
 """Train and predict with dictionaries, one row at a time, as in the package river.
 
-The *kind* of a column is "number" or "category". `DictRows` is a table with known names
-and kinds of columns. Methods decorated by `learns` or `reads` take the lock of an
-object for writing or reading.
+The *kind* of a column is "number" or "category" (nominal). `DictRows` is a table with
+known names and kinds of columns. *Late* columns are keys that first occur after the
+columns were determined. The method `_extend` of a tree or forest adds classes and
+columns to the fitted model. Methods decorated by `learns` or `reads` take the lock of
+an object for writing or reading.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ from ..utils._types import Estimator
 from ..utils._warnings import warn
 from ._evaluator import resolve_classes
 
-MAX_WAITING = 100  # number of rows after which unknown columns become numeric
+MAX_WAITING = 100  # rows after which columns without any value become numeric
 MAX_LATE_COLUMNS = 1000  # maximum number of columns that are added later
 
 
@@ -141,7 +143,7 @@ class OneByOne(Lockable):
     """
 
     _sorts_keys = False  # whether columns are in the order of their names
-    # Attributes of a state, and defaults for states of older versions.
+    # Names of the attributes that are pickled, with defaults for older pickles.
     _state = dict.fromkeys(("model", "_classes", "_columns", "_fitted"), NO_DEFAULT)
     _state |= {"_given_columns": None, "_waiting": [], "_warned": False}
     _state |= {"_n_drifts_before": None, "late_columns": "drop", "_n_late": 0}
@@ -355,7 +357,10 @@ class OneByOne(Lockable):
         return f"{type(self).__name__}({self.model!r}, classes={classes}{columns})"
 
     def _prepare(self):
-        # Prepares the conversion of rows; the model determines the nominal columns.
+        # Prepare the conversion of labels and rows. `_labels` maps a label to an array
+        # of it, and `_known` has the names of the columns; the fitted model determines
+        # which columns are nominal. `_take` gets the values of a dictionary in the
+        # order of the columns; if all are numbers, `_pack` converts them to bytes.
         self._labels = {
             label: self._classes[i : i + 1]
             for i, label in enumerate(self._classes.tolist())
@@ -446,7 +451,8 @@ class OneByOne(Lockable):
 
     @contextmanager
     def _extended(self, x, y):
-        # Add the columns and the class of a row, unless it cannot be learned.
+        # Add the new columns and the new class of a row to the model, before the row is
+        # learned. If learning fails, remove them again (`undo`).
         before, undo = dict(vars(self)), None
         try:
             labels = [y] if self._adds_classes and y not in self._labels else []
@@ -486,7 +492,7 @@ class OneByOne(Lockable):
         return columns
 
     def _begin(self, x, y, w):
-        # Learn the waiting rows at once, when their columns are known.
+        # Store a row, or learn all waiting rows at once if their columns are known.
         if y not in self._labels and not self._adds_classes:
             raise ValueError(
                 f"y must be one of the classes {list(self._labels)}. Got {y!r}."

@@ -1,4 +1,10 @@
-"""Prequential (test-then-train) evaluation of a whole stream."""
+"""Prequential (test-then-train) evaluation of a whole stream.
+
+A row is *tested* if it is predicted before its label is learned. A *run* is a
+`PrequentialEvaluator`, which evaluates a stream chunk by chunk. A *record* has the
+metrics so far. "No change" predicts the last label, and "majority" the most frequent
+label so far: these are the baselines of "temporal" and "majority" kappa.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +25,8 @@ from ._metrics import STREAM_METRICS, Predictions, resolved_scorers
 if TYPE_CHECKING:
     from ._evaluator import PrequentialRecord
 
-REPORT_EVERY = 1000  # rows between two records (metrics so far), by default
-# "no change" predicts the last label, and "majority" the most frequent label so far.
-# These are the baselines of "temporal" and "majority" kappa.
-SCORES = (
+REPORT_EVERY = 1000  # rows between two records, by default
+SCORES = (  # metrics of a record that `prequential_score` can return
     "accuracy",
     "balanced_accuracy",
     "geometric_mean",
@@ -169,7 +173,7 @@ class Stream(NamedTuple):
 
 
 def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
-    """Validate the arguments; return the evaluator and the chunks."""
+    """Validate the arguments; return the evaluator and an iterable of chunks."""
     check_scalar(chunk_size, "chunk_size", Integral, min_val=1)
     X, y, weight, delay, time = stream
     if y is None:
@@ -204,13 +208,14 @@ def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
 
 
 def _records(run, chunks, chunk_size, report_every, verbose, stored=None):
-    # Yields the records. `stored` collects the predictions of all records.
+    # Yields the records. `stored`, unless None, is a list to which the predictions are
+    # appended: an evaluator deletes those of earlier records.
     n_arrived = 0
     for stream in _joined_rows(run.estimator, chunks, chunk_size, report_every):
         X, *columns = stream
         start, n = 0, len(stream.y)
         while start < n:
-            due = report_every - n_arrived % report_every
+            due = report_every - n_arrived % report_every  # rows until the next record
             stop = min(start + chunk_size, start + due, n)
             sliced = [None if col is None else col[start:stop] for col in columns]
             run._learn(slice_rows(X, start, stop), *sliced)
@@ -224,7 +229,8 @@ def _records(run, chunks, chunk_size, report_every, verbose, stored=None):
 
 
 def _joined_rows(estimator, chunks, chunk_size, report_every):
-    # Yields chunks. Single rows are joined to chunks, which end when a record is due.
+    # Yields chunks. Single rows (dictionaries) are joined to chunks, which end when a
+    # record is due; the reader converts them to a table.
     n_arrived, rows, reader = 0, [], None
 
     def pop_chunk():
@@ -257,7 +263,7 @@ def _joined_rows(estimator, chunks, chunk_size, report_every):
 
 
 def _is_row(chunk):
-    # Whether it is a dictionary with its label and optionally its weight.
+    # Whether a chunk is a single row: a dictionary, its label, optionally its weight.
     return (
         isinstance(chunk, tuple)
         and len(chunk) in (2, 3)

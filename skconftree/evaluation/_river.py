@@ -1,4 +1,8 @@
-"""Wrapper that makes a classifier of this package a classifier of river."""
+"""Wrapper that makes a classifier of this package a classifier of river.
+
+River is a package for learning from streams. Its methods for one row end in `_one`,
+those for a frame in `_many`; the former are in the base class `OneByOne`.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ def _with_base(kind):
 
 
 def _new(kind):
+    # An object of `kind` that also inherits from river's base class.
     return OneByOne.__new__(_with_base(kind))
 
 
@@ -85,10 +90,12 @@ class RiverClassifier(OneByOne):
     >>> pipeline = preprocessing.StandardScaler() | model  # doctest: +SKIP
     """
 
-    # constructor arguments, as river expects, unlike those of `OneByOne`
+    # River expects the constructor arguments as attributes; in `OneByOne`, `classes` is
+    # a property.
     classes: ArrayLike | None = None
     columns: dict[str, Any] | None = None
-    _sorts_keys = True
+    _sorts_keys = True  # columns are in the order of their names
+    # names of the attributes that are pickled, with defaults for older pickles
     _state = OneByOne._state | dict.fromkeys(("estimator", "classes", "columns"))
 
     def __new__(
@@ -120,12 +127,14 @@ class RiverClassifier(OneByOne):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        # Parameters for river's checks of estimators.
         from sklearn.naive_bayes import GaussianNB
 
         yield {"estimator": GaussianNB(), "classes": (False, True)}
 
     @property
     def _multiclass(self) -> bool:
+        # For river: whether more than two classes are supported.
         return True
 
     def __reduce__(self):

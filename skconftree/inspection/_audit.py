@@ -2,10 +2,12 @@
 
 The *table* of a split has the number of held-out rows by branch and class. Its margins
 are the sums by branch and by class. A split is confirmed if the test of independence of
-branch and class is significant at the *level* that the correction for multiple
-comparisons assigns to it. A *distilled* tree is fitted to the predictions of a
-classifier; it has the attribute `fidelity_`. An *e-value* measures evidence that
-remains valid when rows are added. *Honest* counts are of held-out rows. Functions
+branch and class is significant at the *level*, the p-value that it must not exceed,
+which the correction for multiple comparisons assigns to it. A *distilled* tree is
+fitted to the predictions of a classifier; it has the attribute `fidelity_`. An
+*e-value* is a measure of evidence, such as a likelihood ratio, that remains valid when
+rows are added. *Honest* counts are class counts of held-out rows, which the method
+`recount_leaves` of a tree stores. The *state* of an audit is what is pickled. Functions
 decorated by `reads_argument` take the lock of a tree for reading.
 """
 
@@ -81,7 +83,7 @@ def holm_pvalues(p):
 def top_down(p, is_tested, parent, alpha):
     """Return the level of each split in the inheritance procedure (Goeman and Finos).
 
-    A split is tested after the splits above it are confirmed. The root has the level
+    A split is tested after its ancestors are confirmed. The root has the level
     alpha. A confirmed split passes its level on to the splits below it, in proportion
     to the number of splits below each branch. If all splits below a branch are
     confirmed, its share goes to its siblings. Splits that are not tested pass their
@@ -124,17 +126,17 @@ def _inherited_levels(passes_on, size, parent, alpha):
     return levels
 
 
-EXACT, CHI2, DRAWN = "exact", "chi-squared", "permutations"
-DRAWS = 9_999
+EXACT, CHI2, DRAWN = "exact", "chi-squared", "permutations"  # methods
+DRAWS = 9_999  # minimum number of random tables
 DRAWS_PER_LEVEL = 10  # expected number of draws with a p-value up to the level
 MAX_DRAWS = 1_000_000
-CELLS_AT_ONCE = 4_000_000
-# Expected counts from which chi-squared is used (Cochran's rule).
+CELLS_AT_ONCE = 4_000_000  # of random tables in memory
+# Chi-squared is used if this share of the expected counts is this large (Cochran).
 LARGE, LARGE_SHARE = 5.0, 0.8
 # With more classes, there are too many extreme tables to enumerate.
 MAX_CLASSES = 10
 NEGLIGIBLE = 1e-15  # p-values below this need not be exact
-ROUNDING = 1e-7
+ROUNDING = 1e-7  # tolerance of log probabilities
 
 
 class TestResult(NamedTuple):
@@ -151,12 +153,15 @@ def margins(table):
 
 
 def pvalue_of(table, level, rng):
-    """Test independence exactly, by chi-squared, or by random tables."""
+    """Test independence exactly, by chi-squared, or by random tables.
+
+    `level` determines the number of random tables, which `rng` draws.
+    """
     branches, classes = margins(table)
     if len(branches) < 2 or len(classes) < 2:
         return TestResult(1.0, None)
     p = float(fisher_pvalue(table))
-    if p == p:
+    if p == p:  # NaN if there are too many tables to enumerate
         return TestResult(p, EXACT)
     expected = np.outer(branches, classes) / branches.sum()
     if expected.min() >= 1.0 and (expected >= LARGE).mean() >= LARGE_SHARE:
@@ -165,7 +170,10 @@ def pvalue_of(table, level, rng):
 
 
 def drawn_pvalue(table, level, rng):
-    """Return the share of random tables that are at most as likely."""
+    """Return the share of random tables that are at most as likely as this table.
+
+    With these margins, a table's probability decreases in the sum of log(cell!).
+    """
     branches, classes = margins(table)
     n_draws = int(min(max(DRAWS, np.ceil(DRAWS_PER_LEVEL / level)), MAX_DRAWS))
     observed = gammaln(table + 1.0).sum()
@@ -186,6 +194,7 @@ def least_pvalue(table):
     branches, classes = margins(table)
     if len(branches) < 2 or len(classes) < 2:
         return 1.0
+    # the probability of a table is exp(scale - sum of log(cell!))
     scale = (
         gammaln(branches + 1.0).sum()
         + gammaln(classes + 1.0).sum()
@@ -208,8 +217,10 @@ def least_pvalue(table):
 
 
 def _extreme_of_two(branches, classes):
-    # The sum of log cell! is convex: its maximum is at a vertex, where all classes
-    # except one are completely in one of the branches.
+    # Return the least likely table of two branches with these margins, and its sum of
+    # log(cell!). The sum is convex: its maximum is at a vertex, where all classes
+    # except one are completely in one of the branches. `is_whole` marks the classes in
+    # the first branch, and `part` are the rows of the divided class in it.
     k = len(classes)
     is_whole = (np.arange(2**k)[:, np.newaxis] >> np.arange(k)) & 1 == 1
     rest = branches[0] - is_whole @ classes
@@ -230,17 +241,23 @@ def _extreme_of_two(branches, classes):
 
 
 def _filled(rows, columns):
-    # Fills the largest columns of each row first, which majorizes any other table.
+    # Cells if each row of the table is filled from its largest column on, regardless
+    # of the other rows. This majorizes any table with these margins, so its sum of
+    # log(cell!) is an upper bound.
     before = np.concatenate([[0.0], np.cumsum(np.sort(columns)[::-1])])
     return np.diff(np.minimum(before, rows[:, np.newaxis]), axis=1)
 
 
-MAX_WEIGHT = 2.0**53  # counts up to this are exact
+MAX_WEIGHT = 2.0**53  # floats represent all integers up to this
 MAX_SHOWN = 5  # values in a message
 
 
 class TreeShape:
-    """Nodes and splits of a fitted tree, of this package or of scikit-learn."""
+    """Nodes and splits of a fitted tree, of this package or of scikit-learn.
+
+    `children` has the children of each node, and `tests` the arrays by which two trees
+    of the same structure differ if they have different splits.
+    """
 
     def __init__(self, estimator):
         final = _final(estimator)
@@ -265,7 +282,7 @@ class TreeShape:
         self.splits = [node for node in self.order if self.children[node]]
 
     def state(self):
-        """Return the state as plain values."""
+        """Return what is pickled, as plain values and arrays."""
         return {
             "children": self.children,
             "classes": self.classes,
@@ -303,6 +320,8 @@ class TreeShape:
 
 
 def _final(estimator):
+    # The tree at the end of a pipeline, or the estimator itself; raises an error if it
+    # is not a fitted tree.
     final = estimator
     while isinstance(final, Pipeline):
         final = final[-1]
@@ -334,7 +353,7 @@ def _children(tree):
 
 
 def _tests(tree):
-    # Arrays that differ if two trees of the same structure have different splits.
+    # See `TreeShape`.
     names = ("feature", "threshold", "centroids")
     return [np.asarray(getattr(tree, name)) for name in names if hasattr(tree, name)]
 
@@ -404,6 +423,7 @@ def _some(values):
 
 
 def _frequencies(sample_weight, n_rows):
+    # Validate weights, which have to be integers.
     if sample_weight is None:
         return np.ones(n_rows)
     try:
@@ -490,9 +510,9 @@ NAMES_OF_TESTS = {
     CHI2: "chi-squared where those are too many tables",
     DRAWN: "random tables where chi-squared would not hold",
 }
-WIDTH = 100
+WIDTH = 100  # characters per line
 MAX_LINES = 40  # of splits in text
-LARGEST_LOG = 690.0  # larger e-values are not printed exactly
+LARGEST_LOG = 690.0  # of an e-value that is printed exactly, about 1e299
 
 
 class AuditedSplit(NamedTuple):
@@ -780,6 +800,8 @@ class SplitAudit:
         self.share_confirmed_ = n_splits[CONFIRMED] / decided if decided else math.nan
 
     def _by_tests(self, tables):
+        # P-values, levels, smallest possible p-values, logarithms of e-values (NaN) and
+        # methods of all splits.
         rng = check_random_state(self.random_state)
         least = np.array([least_pvalue(table) for table in tables])
         if self.correction == "holm":
@@ -796,8 +818,9 @@ class SplitAudit:
         return p.tolist(), levels.tolist(), least.tolist(), no_evidence, methods
 
     def _by_evidence(self, tables):
-        # The correction counts all splits: which of them can reach the level changes as
-        # rows are added, but the correction must not change.
+        # The same as `_by_tests`, from e-values. The correction counts all splits:
+        # which of them can reach the level changes as rows are added, but the
+        # correction must not change.
         log_e = [float(log_evalue(table)) for table in tables]
         p = [math.exp(-max(value, 0.0)) for value in log_e]
         levels = self._levels(np.array(p), np.ones(len(p), bool))
@@ -810,7 +833,8 @@ class SplitAudit:
             return np.full(len(p), self.alpha)
         if self.correction == "top-down":
             return top_down(p, is_tested, self._parents_of_splits(), self.alpha)
-        # tests that are not counted could not reach the last level of the others
+        # Splits that cannot be significant are not counted. They get the level of the
+        # Bonferroni correction for the other splits.
         levels = np.full(len(p), self.alpha / max(is_tested.sum(), 1))
         levels[is_tested] = holm(p[is_tested], self.alpha)
         return levels
@@ -824,15 +848,16 @@ class SplitAudit:
 
 
 def _verdict(p, level, least, alpha):
-    # Level 0 means that the split above was not confirmed.
+    # `least` is the smallest p-value of tables with the margins of the split's table.
+    # Level 0 means that the parent split was not confirmed.
     if p <= level and level > 0.0:
         return CONFIRMED
     return NOT_CONFIRMED if least <= (level or alpha) else INSUFFICIENT_ROWS
 
 
 def _max_evidence(table):
-    # Upper bound of log E over the tables with these margins: each branch separately
-    # has its largest possible likelihood.
+    # Upper bound of the logarithm of the e-value of tables with these margins: each
+    # branch separately has its largest possible likelihood.
     classes = np.sort(table.sum(axis=0))[::-1]
     filled = _filled(table.sum(axis=1), classes)
     likelihood = log_evalue(filled[:, np.newaxis]) + _log_largest(filled)
@@ -891,7 +916,7 @@ def _write_e(log_e):
     return f"{math.exp(log_e):.2g}" if log_e < LARGEST_LOG else "above 1e+299"
 
 
-STATE_NAMES = (  # attributes of the serialized state
+STATE_NAMES = (  # attributes that are pickled
     *("tree", "alpha", "correction", "anytime", "random_state"),
     *("_shape", "_split_texts"),
     *("counts_", "n_rows_", "splits_", "share_confirmed_"),

@@ -21,8 +21,9 @@ BASELINE = "#8a8a8a"  # color of random sampling and of trivial baselines
 
 
 class CurveDisplay:
-    # Base of displays with lines; `ax_` and `figure_` are used by the last plot.
+    # Base class of displays with lines.
     def _begin(self, ax):
+        # Set the axes to draw on (None: those of a new figure), and return them.
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -389,6 +390,8 @@ class PrequentialDisplay(CurveDisplay):
         return self
 
     def _windows(self):
+        # Title of the legend: the number of rows per window. The last window may be
+        # shorter, so it is ignored unless it is the only one.
         steps = {
             int(step)
             for rows in self.rows.values()

@@ -2,8 +2,9 @@
 
 A *group* of columns is permuted together. The *donor* of a row is the row from which it
 gets the values of the group. A *difference* is the loss of a row with the values of its
-donor minus its loss. Functions decorated by `reads_argument` take the lock of a model
-for reading.
+donor minus its loss. *Holm* is the step-down correction of p-values for multiple
+comparisons. Functions decorated by `reads_argument` take the lock of a model for
+reading.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ from ._curves import BASELINE, CurveDisplay
 CORRELATED = "correlated"
 SMALLEST = 1e-6  # a probability below it counts as this in the log loss
 MAX_LINES = 40  # of text
-NAME_WIDTH = 40
-ALPHA = 0.05  # level of filled dots
+NAME_WIDTH = 40  # characters of a name in text
+ALPHA = 0.05  # significance level of filled dots
 
 
 class Columns:
-    """Columns of a table: an array, a sparse matrix or a frame."""
+    """Columns of a table: an array, a sparse matrix, or a frame of any library.
+
+    Frames are distinguished by their methods, because the libraries are optional.
+    """
 
     def __init__(self, X, model):
         if not hasattr(X, "shape"):
@@ -60,7 +64,7 @@ class Columns:
         self.names = list(names)
 
     def with_values_of(self, donors, columns):
-        """Copy of the table whose `columns` have the values of the `donors`."""
+        """Copy the table, with the values of the rows `donors` in some columns."""
         X, columns = self.X, columns.tolist()
         if isinstance(X, np.ndarray):
             out = X.copy()
@@ -214,9 +218,9 @@ def draw_donors(rng, weight):
     shares = weight[order]
     ends = np.cumsum(shares)
     at = (ends + rng.random_sample() * (ends[-1] - shares)) % ends[-1]
-    places = np.searchsorted(ends, at, side="right")
+    positions = np.searchsorted(ends, at, side="right")
     donors = np.empty(len(weight), dtype=np.intp)
-    donors[order] = order[np.minimum(places, len(weight) - 1)]  # rounding
+    donors[order] = order[np.minimum(positions, len(weight) - 1)]  # rounding
     return donors
 
 
@@ -545,7 +549,7 @@ def feature_importance(
     names, parts = _resolve_groups(groups, columns, min_correlation)
     losses_of, rng = LOSSES[loss], check_random_state(random_state)
     donors = np.array([draw_donors(rng, weight) for _ in range(n_repeats)])
-    intact = losses_of(model, columns.X, codes)
+    intact = losses_of(model, columns.X, codes)  # without permuting
     results = []
     for part in parts:
         differences = np.array(
@@ -556,7 +560,7 @@ def feature_importance(
         )
         results.append(mean_and_error(differences, donors, weight, is_frequency))
     mean, error, freedom = np.array(results).T
-    # without any difference, or with equal ones, there is no error
+    # the standard error is 0 if all differences are equal
     statistic = np.where(mean > 0.0, np.inf, -np.inf)
     np.divide(mean, error, out=statistic, where=error > 0.0)
     p_values = t.sf(statistic, freedom)
@@ -728,25 +732,25 @@ class FeatureImportanceDisplay(CurveDisplay):
                 f"{max_columns!r} instead."
             )
         ax = self._begin(ax)
-        found = self.importance
-        order = found.order()[:max_columns]
-        places = np.arange(len(order))[::-1]
+        result = self.importance
+        order = result.order()[:max_columns]
+        heights = np.arange(len(order))[::-1]
         color = ax.xaxis.label.get_color()
         ax.axvline(0.0, color=BASELINE, linewidth=1.0, zorder=0)
-        for place, limits in zip(places, found.intervals[order], strict=True):
-            self.lines_ += ax.plot(limits, [place, place], color=color, linewidth=1.5)
-        is_small = found.adjusted_p_values[order] <= ALPHA
+        for y, limits in zip(heights, result.intervals[order], strict=True):
+            self.lines_ += ax.plot(limits, [y, y], color=color, linewidth=1.5)
+        is_small = result.adjusted_p_values[order] <= ALPHA
         self.dots_ = ax.scatter(
-            found.importances[order],
-            places,
+            result.importances[order],
+            heights,
             facecolors=[color if small else ax.get_facecolor() for small in is_small],
             edgecolors=color,
             zorder=3,
         )
-        ax.set_yticks(places, [_shortened(found.names[i]) for i in order])
-        ax.set_xlabel(f"increase of the {LOSS_NAMES[found.loss]} if permuted")
+        ax.set_yticks(heights, [_shortened(result.names[i]) for i in order])
+        ax.set_xlabel(f"increase of the {LOSS_NAMES[result.loss]} if permuted")
         ax.set_title(
-            f"{100 * found.confidence_level:g}% intervals; filled: adjusted "
+            f"{100 * result.confidence_level:g}% intervals; filled: adjusted "
             f"p <= {ALPHA:g}",
             fontsize="medium",
         )

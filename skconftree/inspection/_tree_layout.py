@@ -2,10 +2,11 @@
 
 Nodes are records of `tree.node_table`: split, branches, class counts and *evidence*,
 test statistics of the split with a level such as "strong" and the number of such splits
-that are expected by chance. `outcome` is the prediction of a leaf as text, `tie` names
-a column that is almost as good, `lookahead` why look-ahead chose the split, by the
-trees that can be grown below it. An *audit* tests the splits on held-out rows. A
-*folded* subtree, one without strong splits, is drawn as a single box.
+that are expected by chance. Of a record, `outcome` is the prediction of a leaf as text,
+`tie` names a column that is almost as good as that of the split, and `lookahead` is the
+reason if the split was chosen by growing trees below several candidates (look-ahead).
+An *audit* tests the splits on held-out rows. A *folded* subtree, one without strong
+splits, is drawn as a single box. A *compact* drawing has small boxes without text.
 """
 
 import re
@@ -41,7 +42,7 @@ class Picture:
 
     def share(self, node):
         """Return the share of the rows that reach a node."""
-        total = max(self.root.weight, 1e-300)
+        total = max(self.root.weight, 1e-300)  # above 0
         return min(max(self.table[node].weight / total, 0.0), 1.0)
 
     def head(self, row):
@@ -96,8 +97,12 @@ class Picture:
 
 
 def arrange(nodes, max_depth=None):
-    """Compute positions of nodes: x in widths of a box, y in levels, downwards."""
-    # outline: left and right edge of a subtree at each level, relative to its root
+    """Compute positions of nodes: x in widths of a box, y is minus the depth.
+
+    Subtrees are placed side by side as close as possible; a parent is above the middle
+    between its first and last child.
+    """
+    # outline: left and right edge of a subtree at each depth, relative to its root
     order, offset, outline = _shown(nodes, max_depth), {}, {}
     shown = {row.node for row in order}
     for row in reversed(order):  # children before parents
@@ -135,7 +140,10 @@ def width_of(positions):
 
 
 def readable_depth(nodes, max_width):
-    """Return the largest depth, at least 1, with at most `max_width` boxes across."""
+    """Return the largest depth, at least 1, at which a plot is narrow enough.
+
+    The plot down to this depth is at most `max_width` boxes wide.
+    """
     depths = np.array([row.depth for row in nodes])
     levels = np.bincount(depths)
     deepest = 1

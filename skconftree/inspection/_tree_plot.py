@@ -25,9 +25,9 @@ from ._tree_layout import (
 
 # In units of the plot: the width of a leaf and the height of a level are 1.
 BOX_WIDTH = 0.92
-BOX_TOP, TOP = 0.42, 0.45
-# Padding, and heights of a line, of the strip of class shares, and of the bar of a
-# bound's statistics.
+BOX_TOP, TOP = 0.42, 0.45  # upper edge of a box, and of the plot, above a node's y
+# Padding, and heights of a line, of the strip of class probabilities, and of the bar of
+# a bound's statistics.
 PAD, LINE, STRIP, SCALE = 0.03, 0.079, 0.05, 0.06
 MARGIN = 0.05
 SMALL_WIDTH, SMALL_HEIGHT = 0.8, 0.24
@@ -99,7 +99,7 @@ class PlotPicture(Picture):
         """Draw the tree down to a level (None: all) on axes, or in a new figure."""
         import matplotlib.pyplot as plt
 
-        self.at = arrange(self.nodes, max_depth)
+        self.at = arrange(self.nodes, max_depth)  # positions of the drawn nodes
         self.statistics, self.scale = self._statistics()
         width, height = width_of(self.at), 1 - min(y for _, y in self.at.values())
         has_axes = ax is not None
@@ -140,7 +140,10 @@ class PlotPicture(Picture):
         return ax
 
     def _size_of_units(self, ax, width, height):
-        """Set the size of units in points; return the width of a figure in inches."""
+        """Set the size of units in points; return the width of a figure in inches.
+
+        `zoom` is the factor of the font sizes.
+        """
         inches = (LEAF_INCHES, LEVEL_INCHES)
         if self.compact:
             inches = (COMPACT_INCHES, COMPACT_LEVEL_INCHES)
@@ -154,7 +157,7 @@ class PlotPicture(Picture):
         usual = POINTS * SHARE_INSIDE * LEAF_INCHES, POINTS * LEVEL_INCHES
         scale = min(self.unit[0] / usual[0], self.unit[1] / usual[1])
         self.zoom = min(max(scale, SMALLEST_FONT / TEXT), 1.0)
-        # a wide plot of small boxes is displayed at a smaller scale
+        # a wide plot of small boxes is displayed at a smaller scale: enlarge its text
         self.enlarged = 1.0
         if self.compact and ax is None:
             self.enlarged = max(across / USUAL_INCHES, 1.0)

@@ -1,8 +1,9 @@
 """Drawing of a tree as SVG, without a plotting library.
 
 The *evidence* for a split has a level, a word such as "strong". An *audit* tests the
-splits on held-out rows; `marks` has its verdicts. *Compact* drawings have small boxes
-without text.
+splits on held-out rows; `marks` maps nodes to its verdicts, and `notes` are further
+lines of the legend. *Compact* drawings have small boxes without text. The CSS class of
+a drawing is "sct", so that its style does not apply to a page that contains it.
 """
 
 from ..utils import escape
@@ -17,7 +18,8 @@ from ._tree_layout import (
 )
 
 STEP, BOX = 158, 152  # horizontal distance of boxes, width of a box
-LEVEL, LINE, STRIP = 166, 14, 7  # heights: level, line, strip of class shares
+# Heights: of a level of the tree, of a line, of the strip of class probabilities.
+LEVEL, LINE, STRIP = 166, 14, 7
 SMALL_STEP, SMALL_BOX, SMALL_LEVEL = 18, 14, 34  # the same in compact drawings
 MARGIN = 8
 MIN_WIDTH = 328  # width of a drawing with its legend: that of a phone
@@ -25,7 +27,7 @@ DESCRIPTION = 312  # width of the description of a node
 HEAD, TEXT, SMALL = 12.5, 11.2, 11.2  # font sizes
 BOLD = 1.12  # relative width of bold letters
 MAX_LINES = 6  # of the description of a node
-# Colors of less important text, text, background and edges.
+# Colors of less important text, of text, of the background, and of edges.
 SOFT = {"light": "#4a5866", "dark": "#aab5bf"}
 INK = {"light": "#1b2733", "dark": "#ffffff"}
 PAPER = {"light": "#ffffff", "dark": "#161616"}

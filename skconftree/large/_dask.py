@@ -2,7 +2,9 @@
 
 A part is a partition or block of rows. Encoding replaces its values by codes, which are
 the ranks or bins of the values. An engine then counts the rows of nodes in all encoded
-parts.
+parts. The *outcome* of a split is the number of a child, from 0. Some methods have
+arguments `by_row`: arrays with one element per row of the table, of which the elements
+of a part's rows are passed on.
 """
 
 import math
@@ -26,9 +28,10 @@ MAX_SECONDS_WITHOUT_WORKERS = 300.0
 
 
 class DaskEngine:
-    """Engine for parts whose codes are in the memory of workers, in groups.
+    """Engine for parts whose codes are in the memory of workers.
 
-    The rows of a node remain on the workers; only counts are returned. The rows of a
+    The parts of a worker form a group. The client, that of Dask, submits tasks. The
+    rows of a node remain on the workers; only counts are returned. The rows of a
     small node are sent to one worker, which returns the subtree. Dask computes results
     again that are lost with their worker.
 
@@ -138,7 +141,7 @@ class DaskEngine:
         return _steps.StepResult(children, counts, weights)
 
     def count_cells(self, sampled, members, splits):
-        """Count the rows of a node by outcome (branch) of several splits, and class."""
+        """Count the rows of a node by the outcomes of several splits, and by class."""
         results = self._each(_count_cells, sampled, members, [splits] * len(members))
         return self._total(_identity, results)[0]
 
@@ -251,10 +254,11 @@ PARTS_PER_THREAD = 4  # that are computed at the same time, per thread of the cl
 
 
 class DaskParts:
-    """Lazy parts, or parts on a cluster, to which functions are sent.
+    """Parts of Dask, lazy or on a cluster, to which functions are sent.
 
-    The task of `total` counts values: `start` returns empty counts, `count` adds the
-    rows of a part, `join` adds other counts, `result` makes them compact.
+    The argument `task` of `total` is an object that counts values: `start` returns
+    empty counts, `count` adds the rows of a part, `join` adds other counts, and
+    `result` makes them compact.
     """
 
     reads_columns = False  # each pass reads all columns of a part
@@ -288,7 +292,7 @@ class DaskParts:
         raise NotImplementedError
 
     def _calls(self, function, columns, by_row):
-        # Return a task for each part.
+        # Return a task for each part: a delayed call of the function with its columns.
         import dask
 
         parts, take = self._parts(columns)
@@ -301,7 +305,7 @@ class DaskParts:
         return _separate_tasks(calls, parts_exist=_are_on_workers(parts))
 
     def map(self, function, columns, *by_row):
-        """Map a function over the parts, and the rows of arrays of each, in order."""
+        """Call a function with each part and its elements of `by_row`, in order."""
         import dask
 
         calls = self._calls(function, columns, by_row)
@@ -348,7 +352,8 @@ class DaskParts:
     def engine(self, task, columns, positions, *by_row):
         """Encode the parts on their workers, or one at a time without a cluster.
 
-        `positions` has the index of each row in the training data, -1 if not used.
+        `task` is a function that encodes a part. `positions` has the index of each row
+        in the training data, -1 if the row is not used.
         """
         import dask
 
@@ -380,7 +385,10 @@ class _DaskFrame(DaskParts):
 
     @staticmethod
     def labels_of(frame):
-        """Return the values of the only column of a frame, and a mask if some miss."""
+        """Return the known values of a frame's only column, and a mask of missing ones.
+
+        The mask is None if no value is missing.
+        """
         labels = frame.iloc[:, 0]
         missing = labels.isna().to_numpy(dtype=bool)
         return (labels[~missing], missing) if missing.any() else (labels, None)
@@ -390,8 +398,8 @@ class _DaskFrame(DaskParts):
         return parts, partial(_take_columns, columns, self._meta.dtypes.to_dict())
 
     def _narrow(self, column):
-        # Read one column only. Further optimization would read several partitions as
-        # one.
+        # Return the partitions with one column; the others are not read. Further
+        # optimization by Dask would join partitions.
         narrow = self._frame[[column]]
         if not hasattr(narrow, "simplify"):
             return narrow.to_delayed()
@@ -412,7 +420,8 @@ def _take_columns(columns, dtypes, frame, partition):
 
 
 def _call_on_part(function, take, part, partition, start, stop, *rows):
-    # Call a function on what is taken from a part.
+    # Call a function with what `take` selects from a part, which has the rows `start`
+    # to `stop` of the table.
     if len(part) != stop - start:
         raise RuntimeError(
             f"Partition {partition} had {stop - start} rows in an earlier pass and has "

@@ -1,12 +1,14 @@
 """Training data that remains in parts while trees grow.
 
 A part is a block of rows of a table, in memory, mapped from a file or on a Dask worker.
-Its values are replaced by codes: indices into the levels of a column, which are sorted
-values, bins or categories. An engine (`LocalEngine`, `DaskEngine`) counts and divides
-rows where they are stored. `members` are the indices of a node's rows in each part. The
-rows of a small node are gathered in one process, which grows the whole subtree. A
-thread team is a pool of threads that share the work, and a reporter reports progress.
-Look-ahead chooses a split by the trees that can be grown below it.
+Its values are replaced by codes: indices into the *levels* of a column, which are its
+sorted values, bins or categories. The *outcome* of a split is the number of a child,
+from 0; a split assigns an outcome to each code of its feature. An engine
+(`LocalEngine`, `DaskEngine`) counts rows and divides those of a node by outcome, where
+they are stored. `members` are the indices of a node's rows in each part. The rows of a
+small node are gathered in one process, which grows the whole subtree. A thread team is
+a pool of threads that share the work, and a reporter reports progress. Look-ahead
+chooses a split by the trees that can be grown below it.
 """
 
 import threading
@@ -22,11 +24,13 @@ from ._steps import SplitRequest
 
 
 class GrowFromRows(NamedTuple):
-    """Grow the subtree of a node from its rows, which have only `present` levels.
+    """Function that grows the subtree of a node from its gathered rows.
 
-    `column_metadata` is a `CodedColumn` per column whose codes are not used.
-    `grow_below` is the function that grows the subtree. With `has_distinct`, repeated
-    rows of a bootstrap sample count once for the bound, the rule that accepts a split.
+    `column_metadata` has the levels of each column, as a `CodedColumn` whose codes are
+    not used. `present` has the indices of those of the `n_levels` levels that occur in
+    the sample of the tree, per column; None: all. `grow_below` is called with the rows.
+    With `has_distinct`, repeated rows of a bootstrap sample count once for the bound,
+    the rule that accepts a split.
     """
 
     column_metadata: list
@@ -54,7 +58,7 @@ class GrowFromRows(NamedTuple):
 
 
 class Child(NamedTuple):
-    """A child that is grown further: its branch (outcome), id and number of rows."""
+    """A child that is grown further: its outcome, node id and number of rows."""
 
     outcome: int
     id: int
@@ -64,8 +68,8 @@ class Child(NamedTuple):
 class Division(NamedTuple):
     """Split of a node, and its children that are grown further.
 
-    The request tells an engine the feature, the branch of each code, and the branches
-    whose rows (`retained`) and counts (`counted`) it returns.
+    The request tells an engine the feature, the outcome of each code, and the outcomes
+    whose rows (`retained`) and class counts (`counted`) it returns.
     """
 
     node: int
@@ -76,11 +80,13 @@ class Division(NamedTuple):
 class SampleNodes:
     """Nodes of one tree whose rows are in parts.
 
-    `column_metadata` is a `CodedColumn` per column whose codes are not used; levels
-    that do not occur in the sample are omitted. Counts of a node have the shape (codes
-    of all columns, classes). If rows are `repeated`, there is one more column, the
-    number of distinct rows. `distinct` are the weights of the rows without repetitions,
-    or None.
+    `counts` is how often each row is in the sample of the tree (None: once), and
+    `distinct` the weights of the rows if repeated rows count once, or None.
+    `column_metadata` has the levels of each column, as a `CodedColumn` whose codes are
+    not used; levels that do not occur in the sample are omitted. Nodes with at most
+    `max_gathered` rows are gathered. The counts of a node have the shape (codes of all
+    columns, classes). If rows are `repeated`, there is one more column, the number of
+    distinct rows.
     """
 
     def __init__(
@@ -104,7 +110,8 @@ class SampleNodes:
         if distinct is not None and (distinct == np.minimum(counts, 1)).all():
             distinct = None  # each row counts once
         is_subset = self.n_rows < engine.n_rows
-        # counts of the root, by level of the parts
+        # `_sampled`: the sample, as the engine stores it; counts of the root by all
+        # levels, also those that do not occur in the sample
         self._sampled, members, root_counts, weight = engine.begin(
             counts if is_subset or self.repeated else None, self.repeated, distinct
         )
@@ -147,11 +154,12 @@ class SampleNodes:
         self._n_levels = [metadata.n_levels for metadata in column_metadata]
 
     def _of_sample(self, counts):
+        # Restrict counts by level to the levels of the sample.
         counts = np.ascontiguousarray(counts, dtype=np.int64)
         return counts if self._present is None else counts[self._all_present]
 
     def _outcomes(self, feature, outcomes):
-        # Convert outcomes by level of the sample to outcomes by level of the parts.
+        # Convert outcomes by level of the sample to outcomes by all levels.
         if self._present is None:
             return outcomes
         part_outcomes = np.zeros(self._n_levels[feature], np.uint16)
@@ -173,7 +181,10 @@ class SampleNodes:
         return self._counts[node], self._weights[node]
 
     def divide(self, requests, limit):
-        """Split the rows of nodes, and count children with more rows than a limit."""
+        """Split the rows of nodes, and count children with more rows than a limit.
+
+        Each request has the arguments of `_division` for one node.
+        """
         divisions = [self._division(*division, limit) for division in requests]
         members, counts, weights = self._engine.divide(
             self._sampled,
@@ -202,6 +213,7 @@ class SampleNodes:
             self.drop(division.node)
 
     def _division(self, node, feature, outcomes, children, limit):
+        # `outcomes` is by level, `children` has the fields of `Child` for each.
         children = [Child(*child) for child in children]
         counted = [child.outcome for child in children if child.n_rows > limit]
         if counted and outcomes.max() == 1:
@@ -218,13 +230,17 @@ class SampleNodes:
         return Division(node, children, request)
 
     def _smaller(self, counts, feature, outcomes):
+        # The outcome, 0 or 1, with fewer rows.
         start = sum(metadata.n_levels for metadata in self.column_metadata[:feature])
         rows = counts[start : start + len(outcomes)]
         rows = rows[:, -1] if self.repeated else rows.sum(axis=1)
         return int(2 * rows[outcomes == 1].sum() < rows.sum())
 
     def count_cells(self, node, splits):
-        """Count the classes of a node's rows by the children of several splits."""
+        """Count the classes of a node's rows by the outcomes of several splits.
+
+        Each split is a feature, the outcome of each level, and the number of outcomes.
+        """
         return self._engine.count_cells(
             self._sampled,
             self._members[node],
@@ -247,9 +263,10 @@ class SampleNodes:
         )
 
     def grow(self, node, open_node):
-        """Grow the subtree of a node where its rows are gathered.
+        """Gather the rows of a node, and grow its subtree in the same process.
 
         `open_node` describes the root of the subtree: its id, depth and class counts.
+        The result may be pending; `gather` waits for it.
         """
         return self._engine.grow(
             self._sampled, self._members[node], self._grow_below, open_node
@@ -266,7 +283,7 @@ class SampleNodes:
 
 
 MAX_GATHERED = 200_000  # rows of a node whose subtree is grown in one process
-BYTES_PER_ROW = 17  # measured, in addition to two copies of the codes
+BYTES_PER_ROW = 17  # of look-ahead, measured, in addition to two copies of the codes
 
 
 class PartedData:

@@ -5,11 +5,11 @@ codes: indices of its bins, categories or distinct values. The levels of a colum
 the largest values of its codes, and the lower edges are the smallest ones; both are the
 same if each code has a single value. A `Coder` maps values to codes.
 
-`_add_bins` of `EncodedTable` computes bins from all sorted values of a table in memory.
-Here, they are computed from counts of values in cells, in up to three passes: first in
-65,536 cells, one for each combination of the upper 16 ordered bits of a value; then
-twice in 256 subcells of each cell that contains a boundary between bins. Ordered bits
-are 32-bit integers in the order of the values.
+The bins are the same as those of a table in memory, which are computed from all sorted
+values. Here, they are computed from counts of values in cells, in up to three passes:
+first in 65,536 cells, one for each combination of the upper 16 ordered bits of a value;
+then twice in 256 subcells of each cell that contains a boundary between bins. Ordered
+bits are 32-bit integers in the order of the values.
 """
 
 from functools import partial
@@ -70,7 +70,7 @@ class Cells(NamedTuple):
         )
 
     def add(self, cells, others):
-        """Add the counts and limits of other cells; `cells` are their indices here."""
+        """Add the counts and limits of `others`, cells with these indices."""
         counts, lowest, highest = (array.reshape(-1) for array in self)
         counts[cells] += others.counts
         lowest[cells] = np.minimum(lowest[cells], others.lowest)
@@ -181,6 +181,7 @@ class ValueCounter:
         if counted.distinct is not None:
             self._move_to_cells(counted.distinct)
         else:
+            # `occupied` has one bit per cell
             is_used = np.unpackbits(counted.occupied, count=self.cells.counts.size)
             self.cells.add(np.flatnonzero(is_used), counted.cells)
             self.n_missing += counted.n_missing
@@ -321,7 +322,7 @@ class ColumnValues:
             return lowest, lowest
         below = np.cumsum(n) - n
         bins = bins_of(below, n, n.sum(), self.max_bins)
-        # all values of a cell are in one bin
+        # all values of a cell with several of them are in one bin
         several = lowest < highest
         weight = np.ones(several.sum(), np.int64)
         bins[several] = bins_of(below[several], weight, n.sum(), self.max_bins)
@@ -400,7 +401,10 @@ class Reader(NamedTuple):
 
 
 def hash_part(reader, frame, labels, mask=None):
-    """Return the number of rows of a part, and the hashes of the rows of a mask."""
+    """Return the number of rows of a part, and the hashes of the rows of a mask.
+
+    Rows are identified by the hashes of their values and label.
+    """
     labels = labels if mask is None else labels[mask]
     return frame.shape[0], hash_rows(reader.read(frame, mask), labels)
 
@@ -579,7 +583,9 @@ def count_categories(caller, frame, mask=None):
     table, result = Table.of(frame, caller), []
     for j in range(table.shape[1]):
         codes, category_map = CategoryMap().encode(
-            *table.categories(j), table.name(j), learn=True
+            *table.categories(j),
+            table.name(j),
+            learn=True,  # all categories are new
         )
         codes = codes.astype(np.intp)
         codes = codes if mask is None else codes[mask]

@@ -92,7 +92,8 @@ def _call(function):
 
 
 def _side_by_side(thread_team, function, *lists):
-    # Call a function as `_steps.one_by_one` does, but in the threads of a team.
+    # Call a function with the first items of lists, then the second ones, etc., in the
+    # threads of a team.
     calls = list(zip(*lists, strict=True))
     results = [None] * len(calls)
 

@@ -1,9 +1,15 @@
 """Fitting an estimator to a table in parts (blocks of rows).
 
-Values are replaced by codes: indices of the bins, categories or distinct values of a
-column. Bins are found by counting values in intervals (cells), and a coder maps values
-to codes. A `query` is what a pass over the table has to count for a column. A `schema`
-has the names, types and categories of the columns. A thread team is a pool of threads.
+`parts` (`ParquetParts`, `DaskParts`) has methods for passes over the table: `map` calls
+a function with the columns of each part, and so does `each` (of files) in threads;
+`total` adds up counts. They also take arrays with one element per row of the table
+(`_by_row`), of which the elements of a part's rows are passed on.
+
+Values are replaced by codes: indices of the bins, categories or distinct values
+(*levels*) of a column. Bins are found by counting values in intervals (cells), and a
+coder maps values to codes. A `query` is what a pass has to count for a column. A
+`schema` has the names, types and categories of the columns, and a reader converts a
+part to float32. A thread team is a pool of threads.
 """
 
 from __future__ import annotations
@@ -127,15 +133,21 @@ class PartedTable(NamedTuple):
         return self.categories.identifying(self.schema.features)
 
     def integer_columns(self, columns, data):
-        """Return the columns that have only integers; call `encode` before."""
+        """Return the columns that have only integers; call `encode` before.
+
+        `data` is an argument of tables in memory, and is not used.
+        """
         return sorted(columns.difference(self.fractional))
 
     def encode(self, settings, n_bins=0, thread_team=None):
-        """Encode the table in passes over its parts, in parallel with a thread team."""
+        """Encode the table in passes over its parts, in parallel with a thread team.
+
+        `settings` is an argument of tables in memory, and is not used.
+        """
         features, n_classes = self.schema.features, len(self.classes)
         n_levels, dtypes = self._sizes_of_codes()
         codes = None
-        if self.parts.reads_columns:
+        if self.parts.reads_columns:  # else each part is encoded where it is stored
             codes = make_arrays([len(self.y)] * len(dtypes), dtypes, self.folder)
         coders, column_metadata, pending = self._count_columns(
             n_bins, thread_team, codes
@@ -269,7 +281,8 @@ class PartedTable(NamedTuple):
                 self._count(values, pending, thread_team)
 
     def _count(self, values, columns, thread_team):
-        # Answer the queries of the columns in a pass that reads only these.
+        # Count what the queries of some columns require, in a pass that reads only
+        # these columns.
         queries = {k: values[j].query for k, j in enumerate(columns)}
         reader, names = self._reading(columns)
         counted = self.parts.total(
@@ -317,13 +330,12 @@ class PartedTable(NamedTuple):
 
 
 def read_parts(parts, target, columns, temp_folder, request, is_missing, rows):
-    """Read a table in parts as `read_training` reads one in memory.
+    """Read labels and categories of a table in parts; return a `PartedTable`.
 
     Rows without a label are an error without `is_missing`, which returns whether the
     text of a label denotes a missing one; otherwise, they are ignored. `rows` is a mask
-    of the rows to use, or None. `request` has the arguments of `read_training`, the
-    first of which are the name of the caller, the categorical features and the class
-    weights.
+    of the rows to use, or None. `request` has options of the estimator, the first of
+    which are the name of its class, the categorical features and the class weights.
     """
     caller, categorical_features, class_weight = request[:3]
     if not 0 < parts.n_rows <= MAX_ROWS:
@@ -621,7 +633,8 @@ def fit(
 @_fit_context(prefer_skip_nested_validation=True)
 @learns
 def _fit(estimator, parts, target, columns, temp_folder, is_missing, rows):
-    # The same steps as in the estimator's own `fit`.
+    # The same steps as in the estimator's own `fit`; `growth` has its resolved
+    # parameters.
     growth = estimator._growth()
     table = read_parts(
         parts, target, columns, temp_folder, growth.request, is_missing, rows
@@ -630,7 +643,7 @@ def _fit(estimator, parts, target, columns, temp_folder, is_missing, rows):
 
 
 def _never(text):
-    # The default of `is_missing`: null values are recognized before this is called.
+    # `is_missing` if only null values are missing, which are recognized without it.
     return False
 
 

@@ -3,7 +3,8 @@
 A *row group* is a block of rows that a file stores together. Columns of *partitions*
 have the values in the names of folders (``column=value``). The *stamp* of a file, such
 as its size and time, differs if the file has changed. A *thread team* is a pool of
-threads.
+threads. Some methods have arguments `by_row`: arrays with one element per row of the
+table, of which the elements of a batch's rows are passed on.
 """
 
 import os
@@ -17,8 +18,8 @@ from ..utils._sources import find_files, partition_values
 from ..utils._warnings import warn
 from ._progress import Reporter
 
-BATCH = 16_384  # rows that are read at a time, fewer if there are more columns than
-BATCH_COLUMNS = 256
+BATCH = 16_384  # rows that are read at a time
+BATCH_COLUMNS = 256  # with more columns, fewer rows are read at a time
 BUFFER = 65_536  # bytes of a column that are read at a time
 REMEDY = "pip install skconftree[parquet]"
 
@@ -26,8 +27,7 @@ REMEDY = "pip install skconftree[parquet]"
 class ParquetParts:
     """Batches of rows of files; has only paths and metadata, no open files.
 
-    Columns of partitions (`utils._sources.DataFile.partition`) follow those of the
-    files.
+    Columns of partitions follow those of the files.
     """
 
     reads_columns = True  # a pass over some columns reads nothing else
@@ -95,7 +95,7 @@ class ParquetParts:
         return np.asarray(labels.filter(~missing)), missing
 
     def map(self, function, columns, *by_row):
-        """Map a function over batches, and the rows of arrays of each, in order."""
+        """Call a function with each batch and its elements of `by_row`, in order."""
         start = 0
         self.reporter.begin_pass()
         for i, path in enumerate(self._files):
@@ -110,9 +110,10 @@ class ParquetParts:
             raise _changed(self._files[-1])
 
     def total(self, task, columns, *by_row, thread_team=None):
-        """Add up the counts of a task over the batches.
+        """Add up the counts of a task over the batches; each thread has its own counts.
 
-        `task.start` makes empty counts, to which `task.count` adds those of a batch.
+        `task.start` makes empty counts, to which `task.count` adds those of a batch,
+        and `task.join` adds those of another thread. `task.result` makes them compact.
         """
         states = {}
 
@@ -128,7 +129,7 @@ class ParquetParts:
         return task.result(first)
 
     def each(self, function, columns, *by_row, thread_team=None):
-        """Call a function on each batch, its first row, and these rows of arrays."""
+        """Call a function with each batch, the index of its first row, and `by_row`."""
 
         def call(thread, *batch):
             function(*batch)
@@ -251,7 +252,10 @@ def iter_batches(source, columns=None):
 
 
 class _File(NamedTuple):
-    """Metadata of a file when it was first opened, to detect changes."""
+    """Metadata of a file when it was first opened, to detect changes.
+
+    `groups` has the number of rows of each row group.
+    """
 
     groups: list
     stamp: tuple

@@ -1,9 +1,10 @@
 """Map, reduce and collect over parts of a table, where these are stored.
 
 A part is a block of rows whose values are replaced by codes (`CodedPart`). The members
-of a node are its rows. A split has outcomes, one per child, and assigns one to each
-code of a feature. The functions do not modify their arguments, so that a lost result
-can be computed again. `each` calls a function for each part.
+of a node are its rows. The outcome of a split is the number of a child, from 0; a split
+assigns an outcome to each code of its feature. The functions do not modify their
+arguments, so that a lost result can be computed again, for example on a cluster. They
+call `each` to process all parts, one after the other or in threads.
 """
 
 import mmap
@@ -100,7 +101,10 @@ def begin(parts, sampled, each=one_by_one):
 
 
 def divide(parts, sampled, members, requests, each=one_by_one):
-    """Split nodes, each a list of members, and count some of their children."""
+    """Split nodes, and count some of their children.
+
+    `members` has a list per node with its rows in each part.
+    """
     retained, counts = [], []
     # one node at a time, to have the counts of each part of only one in memory
     for rows, request in zip(members, requests, strict=True):
@@ -113,7 +117,10 @@ def divide(parts, sampled, members, requests, each=one_by_one):
 
 
 def count_cells(parts, sampled, members, splits, each=one_by_one):
-    """Count the rows of a node by the outcomes of several splits."""
+    """Count the rows of a node by the outcomes of several splits.
+
+    Each split is a feature, the outcome of each code, and the number of outcomes.
+    """
 
     def count_part(part, sample, rows):
         return part.count_cells(rows, splits, sample.counts)
@@ -122,7 +129,11 @@ def count_cells(parts, sampled, members, splits, each=one_by_one):
 
 
 def collect(parts, sampled, members, row_indices):
-    """Gather the rows of a node; `row_indices` has a slice, array or None per part."""
+    """Gather the rows of a node.
+
+    `row_indices` has the indices in the table of the rows of each part: a slice, an
+    array, or None if they are not needed.
+    """
     return join_collected(one_by_one(_collect, parts, sampled, members, row_indices))
 
 
@@ -199,10 +210,12 @@ def _count(part, members, sampled):
 
 
 def _sum(counts):
+    # Add up the counts of all parts.
     return np.sum(np.asarray(counts, dtype=np.int32), axis=0, dtype=np.int64)
 
 
 def _weigh(nodes, sampled):
+    # Total weight of each node, given by its members.
     if not sampled or sampled[0].weights is None:
         return None
     return np.array(
@@ -221,7 +234,10 @@ WRITE_BYTES = 1 << 20  # written at a time on systems without posix_fallocate
 
 
 def make_arrays(lengths, dtypes, folder):
-    """Create arrays in one block of memory, or in an unnamed file of full size."""
+    """Create arrays in one block of memory (`folder` is None) or of a temporary file.
+
+    The file has no name, and its full size is allocated at once.
+    """
     sizes = [
         n * np.dtype(dtype).itemsize for n, dtype in zip(lengths, dtypes, strict=True)
     ]

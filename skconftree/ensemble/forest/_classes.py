@@ -1,9 +1,10 @@
 """The confidence forest estimator.
 
 Its attribute `_model` is a `ForestModel`, which has the trees; `fitted` makes
-properties such as `estimators_`, which are computed from it. Methods decorated by
-`learns` take its lock for writing. If labels become classes, `partial_fit` divides its
-rows into *runs*, each of which begins with a new class.
+properties such as `estimators_`, which are computed from it. The mixin of predictions
+is `ForestPrediction`, and `GrownClassifier` has `fit`. Methods decorated by `learns`
+take the lock of the forest for writing. If labels become classes, `partial_fit` divides
+its rows into *runs*, each of which begins with a new class.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ...drift._registry import RiverDetector
     from ...tree.pruning._base import BasePruning
 
+# Parameters that may change between calls of `partial_fit`; others are read once.
 VALIDATED_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
@@ -358,7 +360,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     verbose: int = 0
     random_state: Seed = None
 
-    _kind = ForestModel
+    _kind = ForestModel  # class of `_model`
 
     estimator_ = fitted("template", "The first tree as an unfitted estimator.")
     estimators_ = fitted("estimators", "The trees.")
@@ -387,6 +389,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         return iter(self.estimators_)
 
     def _growth(self):
+        # What `fit` uses to grow a model from a table.
         return ForestGrowth.of(self)
 
     @available_if(check_can_stream)
@@ -515,6 +518,8 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
 
     @learns
     def _learn(self, X, y, classes, sample_weight, X_pool, predicts):
+        # Validate rows and learn them. If `predicts`, return the class index predicted
+        # for each row before it was learned.
         call = read_call(self, X, y, classes, sample_weight, X_pool)
         n_before = 0 if self._model is None else self._model.n_rows_seen
         predicted = learn(
@@ -530,8 +535,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         return predicted
 
     def _check_call(self, classes, X_pool):
+        # Validate the parameters for `partial_fit`; called by `read_call`. A model
+        # `grows` if it has learned rows by `partial_fit`.
         model, name = self._model, type(self).__name__
-        # a model `grows` if it has learned rows by `partial_fit`
         starting = model is None or not model.grows
         if not get_config()["skip_parameter_validation"]:
             if starting:
@@ -549,4 +555,5 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
                 )
 
     def _started(self, call):
+        # The model to train in the first call of `partial_fit`; called by `learn`.
         return make_stream_forest(self, call)

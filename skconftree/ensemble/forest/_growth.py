@@ -1,13 +1,13 @@
 """Growth of a forest from the arguments of `fit` and `partial_fit`.
 
-A `Plan` has the resolved parameters with which a tree is grown. A *grower* trains a
-tree row by row. The *pool* consists of unlabeled rows, from which bounds (split rules)
-can compute the weights of branches. A `TreeModel` has a tree and what its predictions
-need; it `grows` if it learns row by row. A *template* is a tree as an unfitted
-estimator. A `schema` has the names, types and categories of the columns. `finite` is
-whether rows have no missing values, and `relative` whether weights are not numbers of
-rows. The `rate` is how often a tree learns a row of a stream, on average. `resolved`
-values replace parameters such as "auto".
+*Resolved* parameters have values instead of "auto" and None; a `Plan` has those with
+which a tree is grown. A bound is a split rule; the *pool* consists of unlabeled rows,
+from which some bounds compute the weights of branches. A `TreeModel` is a fitted tree.
+It `grows` if it learns row by row; its *grower* trains it. A *template* is a tree as an
+unfitted estimator. A `schema` has the names, types and categories of the columns.
+`finite` is whether rows have no missing values, and `relative` whether sample weights
+do not stand for numbers of rows. The `rate` is how often a tree learns a row of a
+stream, on average.
 """
 
 import threading
@@ -60,7 +60,10 @@ from ._voting import add_votes
 
 
 class SharedTable:
-    """Rows from which trees are grown, encoded once per process."""
+    """Rows from which trees are grown, encoded once per process.
+
+    In an encoded table, values are replaced by integers, their ranks or bins.
+    """
 
     def __init__(self, rows, settings, n_bins):
         self.rows, self.settings, self.n_bins = rows, settings, n_bins
@@ -85,7 +88,10 @@ class SharedTable:
 
 
 def rows_of_sample(table, sampler, tree):
-    """Return the distinct rows of a tree's sample, with their labels and weights."""
+    """Return the distinct rows of a tree's sample, with their labels and weights.
+
+    `tree` is its index. `sampler` draws the samples; None: each tree has all rows.
+    """
     if sampler is None:
         return table.rows
     counts = sampler.counts(tree).astype(np.float64)
@@ -109,7 +115,8 @@ def grow_trees(
 
     `count_repeats` is whether the bound counts a row as often as it was drawn, and
     `by_sample` whether class weights are computed from the sample of each tree.
-    `model_of` makes a model of the trees grown so far, for callbacks.
+    `progress` reports to the callbacks of scikit-learn, which get the model that
+    `model_of` makes of the trees grown so far.
     """
     n_workers = effective_n_jobs(n_jobs)
     n_tasks = 1 if n_workers == 1 else TASKS_PER_JOB * n_workers
@@ -164,6 +171,7 @@ def _grow_tree(sampler, new, count_repeats, by_sample, random):
         SampledData(data, sample, class_weight),
         # as ConfidenceTreeClassifier derives it from its random_state
         random.randint(2**31 - 1),
+        # some prunings read the rows
         lambda: rows_of_sample(table.rows, sampler, new.index),
     )
     return grown.tree
@@ -182,7 +190,10 @@ TREES_PER_BATCH = 32  # number of trees whose out-of-bag rows are in memory at a
 
 
 def out_of_bag_proba(forest, model, X, finite):
-    """Mean class proportions over the trees whose sample does not contain the row."""
+    """Mean class proportions over the trees whose sample does not contain the row.
+
+    They are NaN for a row that is in all samples.
+    """
     n_rows = X.shape[0]
     X = X if isinstance(X, np.ndarray) else X.tocsr()
     votes = np.zeros((n_rows, len(model.classes)))
@@ -216,7 +227,7 @@ def out_of_bag_importances(forest, model, sample, sizes, finite):
     """Unbiased importances of the features: the mean over the trees.
 
     They are NaN if no tree has out-of-bag rows. `sample` has one row per group of equal
-    rows, and `sizes` the number of rows in each group.
+    rows, and `sizes` has the number of rows of each group.
     """
     X = sample.X if isinstance(sample.X, np.ndarray) else sample.X.tocsr()
     sampler, trees = model.sampler, [member.tree for member in model.trees]
@@ -242,8 +253,10 @@ def out_of_bag_importances(forest, model, sample, sizes, finite):
 class ForestGrowth(NamedTuple):
     """Parameters that are resolved before the table is read.
 
-    `request` is how `fit` reads the table. `retained` are the existing trees of a warm
-    start, which are not grown again.
+    `request` has the options with which the table is read. `retained` are the existing
+    trees of a warm start, which are not grown again. `parameters`, `split_rules` and
+    `prunings` have one element per bound: the bounds of a list are assigned to the
+    trees in turn.
     """
 
     forest: object
@@ -278,10 +291,11 @@ class ForestGrowth(NamedTuple):
         forest, _, retained, parameters, split_rules, prunings = self
         table = table._replace(y=table.y.astype(np.uint16))
         seed = forest._model.seed if retained else forest._draw_seed()
-        left_out = find_identifying(table)  # columns such as IDs
+        # mask of columns that identify rows, such as names, which splits do not use
+        left_out = find_identifying(table)
         sampler, order, sample, total = _make_sampler(forest, table, seed)
         drawn = _drawn_rows(table, None if sampler is None else order)
-        tables, plans = {}, []
+        tables, plans = {}, []  # tables with and without the pool; a plan per bound
         monotonic_cst = resolve_monotonic_cst(forest, table.schema, table.classes)
         for template, (bound, criterion), pruning in zip(
             parameters, split_rules, prunings, strict=True
@@ -356,7 +370,9 @@ def _rate(forest):
 def _make_sampler(forest, table, seed):
     # Returns the sampler, or None without bootstrap; the order of the rows by their
     # content, which groups equal rows, or None; the rows to draw from, in that order,
-    # with the weights that trees use; and the weight of a sample.
+    # with the weights that trees use; and the weight of a sample. In `order`,
+    # `row_indices` are the sorted rows, `starts` the indices in this array of the first
+    # row of each group, and `ends` the cumulative weights of the groups.
     weight, order, total = table.weight, None, table.total
     if forest.bootstrap or weight is None or (weight == np.rint(weight)).all():
         order = table.content_order()
@@ -381,7 +397,9 @@ def _drawn_rows(table, order):
 
 
 def _model_of_tree(parameters, table, sampler, new, tree, rate):
-    # The model does not store the rows of the sample; the root has their number.
+    # The model does not store the rows of the sample; the root has their number. If
+    # leaves need statistics of the rows, for example for naive Bayes, a grower has
+    # them.
     template = ConfidenceTreeClassifier(**parameters | {"random_state": new.seed})
     grower = None
     if needs_leaf_rows(template):
@@ -433,7 +451,7 @@ def _out_of_bag(forest, model, table, order, sample):
 def make_stream_forest(forest, call):
     """Make a forest model that learns row by row, empty or from a fitted model.
 
-    `call` has the validated arguments of `partial_fit`.
+    `call` has the validated arguments of `partial_fit`: the rows, classes and pool.
     """
     before = forest._model
     if before is None:
@@ -487,7 +505,8 @@ def make_stream_forest(forest, call):
         grown,
         n_rows,
         listed=isinstance(forest.bound, list | tuple),  # a list of bounds
-        records=np.zeros((len(grown), 2)),  # recent accuracy of each tree, empty
+        # number of correct predictions and of rows per tree, with exponential decay
+        records=np.zeros((len(grown), 2)),
     )
 
 

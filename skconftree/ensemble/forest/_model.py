@@ -1,12 +1,12 @@
 """Model of a forest: its trees, their samples and votes, and serialization.
 
-A *grower* trains a tree row by row. A *template* is a tree as an unfitted estimator.
-The `schema` has the names and types of the columns, and validates rows. The *state* of
-a model is what is pickled; `canonical` makes the pickles of equal states equal.
-`finite` is whether rows have no missing values. A step is a block of consecutive rows
-that all trees learn together. A model `grows` if it learns row by row. The *evidence*
-for a split has its test statistics. `resolved` values replace parameters such as
-"auto".
+The model of a forest, a `ForestModel`, has a `TreeModel` per tree. A model `grows` if
+it learns row by row; the *grower* of a tree trains it. A step is a block of consecutive
+rows that all trees learn together. A *compact* model was saved for predictions alone. A
+*template* is a tree as an unfitted estimator. The `schema` has the names and types of
+the columns, and validates rows. The *state* of a model is what is pickled; `canonical`
+makes the pickles of equal states equal. `finite` is whether rows have no missing
+values. *Resolved* parameters have values instead of "auto" and None.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -61,7 +61,8 @@ def number_of_draws(max_samples, total):
 class Sampler(NamedTuple):
     """Bootstrap samples of `n_draws` rows per tree.
 
-    `ends` are the cumulative weights of the groups of equal rows.
+    Rows with equal values and labels form a group; draws select groups. `ends` are the
+    cumulative weights of the groups.
     """
 
     ends: np.ndarray
@@ -74,7 +75,10 @@ class Sampler(NamedTuple):
         return np.diff(self.ends, prepend=0.0)
 
     def counts(self, tree, n_pool=0):
-        """Number of times each group of equal rows is in the sample of a tree."""
+        """Number of times each group of equal rows is in the sample of a tree.
+
+        `tree` is its index. The `n_pool` unlabeled rows follow; each is there once.
+        """
         counts = draw_counts(self.ends, self.n_draws, self.seed, tree)
         if n_pool:
             counts = np.append(counts, np.ones(n_pool, dtype=np.uint32))
@@ -112,8 +116,8 @@ class Sampler(NamedTuple):
 class DrawnRows(NamedTuple):
     """Rows of the input from which trees were grown, in the order of the sampler.
 
-    `starts` are the positions of the first row of each group of equal rows, None if
-    all rows differ.
+    `starts` has the index in `row_indices` of the first row of each group of equal
+    rows; it is None if all rows differ.
     """
 
     row_indices: np.ndarray
@@ -168,7 +172,7 @@ def trees_to_keep(forest):
         )
     retained = forest._model.trees
     for tree in retained:
-        tree.check_trains()  # raises an error if it cannot be trained further
+        tree.check_trains()  # raises an error for a compact tree, for example
     if forest.n_estimators < len(retained):
         raise ValueError(
             f"n_estimators must be at least {len(retained)}, the number of existing "
@@ -205,7 +209,10 @@ def tree_parameters(forest):
 
 
 def tree_alone(parameters, tree, *, grows):
-    """Return the parameters with which a single tree grows like a tree of a forest."""
+    """Return the parameters with which a single tree grows like a tree of a forest.
+
+    Parameters whose value "auto" has another meaning in forests get explicit values.
+    """
     auto = {"max_features": None if grows else "sqrt", "drift": tree.detector_name}
     return parameters | {
         name: value for name, value in auto.items() if parameters[name] == "auto"
@@ -215,8 +222,9 @@ def tree_alone(parameters, tree, *, grows):
 class Voters:
     """Trees of a forest for predictions, with their weights.
 
-    If `growing`, the growers of the trees predict, because their leaves may use naive
-    Bayes; `by_bayes` is whether this holds for a group of trees.
+    Trees that vote by the class proportions of their leaves are routed together, in
+    groups. The growers of other trees predict, because their leaves may use naive
+    Bayes. These are all trees if `growing`; `by_bayes` marks them in `groups`.
     """
 
     def __init__(self, models, weights=None, growing=False):
@@ -266,7 +274,7 @@ class Voters:
 class OutOfBag(NamedTuple):
     """Out-of-bag probabilities, their score, and importances of the features.
 
-    Forests of versions before the importances have None.
+    The importances are None in pickles of versions that did not compute them.
     """
 
     score: float
@@ -291,11 +299,12 @@ class ForestModel:
     rows modifies it in place: the growers of the trees, the number of rows and the
     `records`.
 
-    `seed` determines samples and trees. `parameters` and their `resolved` values are
-    assigned to the trees in turn; `listed` is true if a list of bounds was passed.
-    `sampler` drew the samples of `fit` from the `drawn` rows. `records`, of shape
-    (n_trees, 2), hold the recent accuracy of each tree; None unless the forest learns
-    row by row.
+    `seed` determines samples and trees. `parameters` and their `resolved` values have
+    one element per bound (split rule); they are assigned to the trees in turn. `listed`
+    is whether a list of bounds was passed. `sampler` drew the samples of `fit` from the
+    `drawn` rows. `records`, of shape (n_trees, 2), has the number of correct
+    predictions and of rows of each tree, with exponential decay; it is None unless the
+    forest learns row by row.
     """
 
     is_large = False  # whether `warn_of_size` has issued a warning
@@ -314,7 +323,7 @@ class ForestModel:
     drawn: DrawnRows | None = None
 
     n_outputs = 1  # as in scikit-learn
-    _estimators = _voters = None  # caches
+    _estimators = _voters = None  # caches of `estimators` and `voters`
     _is_prepared = False  # whether the trees were prepared for the columns of the rows
 
     @property
@@ -476,7 +485,10 @@ class ForestModel:
         return total / total.sum() if total.any() else total
 
     def make_ready(self, call, **options):
-        """Reserve memory for the categories of the rows to learn."""
+        """Reserve memory for the categories of the rows to learn.
+
+        `call` has the validated arguments of `partial_fit`.
+        """
         if call.rows.schema.features is not None:
             for tree in self.trees:
                 tree.grower.reserve_codes(call.rows.schema.max_categories)
@@ -485,15 +497,19 @@ class ForestModel:
         """Train all trees on rows.
 
         If `predicts`, return the class predicted for each row before it was learned.
+        `options` are those of `Steps`.
         """
         if not self._is_prepared or call.rows.schema is not self.schema:
             self.schema, self._is_prepared = call.rows.schema, True
             for tree in self.trees:
-                if tree.ends_shrinkage:  # drift detection needs current proportions
+                # With drift detection, leaf probabilities are no longer shrunk toward
+                # those of the parents, because it needs the current proportions.
+                if tree.ends_shrinkage:
                     tree.end_shrinkage()
                 tree.begin(self.schema)
         for tree in self.trees:
-            tree.honest_counts = None  # of held-out rows, for the previous leaves
+            # class counts of held-out rows (`recount_leaves`), obsolete if leaves grow
+            tree.honest_counts = None
         predicted = np.empty(len(call.labels), dtype=np.intp) if predicts else None
         Steps(self, **options).learn(call.rows, call.labels, call.weight, predicted)
         return predicted
@@ -514,7 +530,7 @@ class ForestModel:
         return canonical(state)
 
     def compacted(self):
-        """Copy for predictions alone, without counts and evidence."""
+        """Copy for predictions alone, without counts and statistics of splits."""
         if self.grows:
             raise ValueError(
                 "compact=True is for forests grown by fit. This one was trained by "
@@ -525,7 +541,10 @@ class ForestModel:
         return replace(self, trees=trees, sampler=None, out_of_bag=None, drawn=None)
 
     def resized(self, resizing, schema, classes, owner):
-        """Copy with further columns and classes, those of `resizing`."""
+        """Copy with further columns and classes, which `resizing` adds to each tree.
+
+        `schema` and `classes` include them; errors name the estimator `owner`.
+        """
         for tree in self.trees:
             tree.check_trains()
         state = self.state() | {"schema": schema.state(), "classes": classes.names}

@@ -1,8 +1,9 @@
 """Predictions of a forest, and confidence intervals of its probabilities.
 
-A model `grows` if it learns row by row; it `is_compact` if it was saved for predictions
-alone. A *bound* is the split rule of a tree. Methods decorated by `reads` take the lock
-of the forest for reading.
+The attribute `_model` of a forest has the trees as `model.trees`. A model `grows` if it
+learns row by row; it `is_compact` if it was saved for predictions alone. A *bound* is
+the split rule of a tree. Methods decorated by `reads` take the lock of the forest for
+reading.
 """
 
 from __future__ import annotations
@@ -40,11 +41,14 @@ if TYPE_CHECKING:
 
 TREES = 32  # number of trees whose samples are in memory at a time
 ROWS = 4096  # number of rows that are predicted at a time
-METHODS = ("jackknife",)
+METHODS = ("jackknife",)  # of `predict_proba_interval`
 
 
 def limits_of_votes(model, rows, confidence_level):
-    """Confidence limits of the trees' mean vote, by the infinitesimal jackknife."""
+    """Confidence limits of the trees' mean vote, by the infinitesimal jackknife.
+
+    The vote of a tree on a row is the class proportions of the row's leaf.
+    """
     X, finite, _ = rows  # finite: whether X has no missing values
     if model.grows:
         raise ValueError(
@@ -148,8 +152,8 @@ class ForestPrediction(VotingForest):
     """Mixin of a forest: predictions, votes, explanations and conversion."""
 
     def _in_parallel(self, function, n_rows, n_trees):
-        # Apply a function to slices of rows. Results of rows do not depend on the
-        # slices.
+        # Apply a function to slices of rows; return its results as a list. The result
+        # of a row must not depend on the slices.
         work = n_rows * n_trees
         n_parts = min(effective_n_jobs(self.n_jobs), work // MIN_WORK + 1)
         if n_parts <= 1:
@@ -159,6 +163,7 @@ class ForestPrediction(VotingForest):
         )
 
     def _mean_proba(self, rows):
+        # Mean class probabilities of the trees for validated rows.
         model, X = self._model, rows.X
         out = np.zeros((X.shape[0], len(model.classes)))
         X = X if isinstance(X, np.ndarray) else X.tocsr()
@@ -541,7 +546,7 @@ def summarize(forest):
 
 
 def _at(forest, trees, feature):
-    """Median threshold of the root splits on a numeric feature, as text."""
+    """Median threshold of the trees' root splits on a numeric feature, as text."""
     thresholds = [
         float(tree.threshold[0])
         for tree in trees
@@ -570,6 +575,8 @@ def explain_votes(forest, X, rows):
 
 
 def _row(forest, proba, votes, trees, paths, row):
+    # Lines about one row: its probabilities, the class that each tree predicts, and the
+    # nodes on its path in each tree.
     n, best = len(votes), int(proba.argmax())
     labels = [shortened(str(label), 40) for label in forest.classes_.tolist()]
     agree = np.count_nonzero(votes == best)

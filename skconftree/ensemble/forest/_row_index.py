@@ -1,7 +1,10 @@
 """Leaves of the rows of a table in each tree of a forest that learns row by row.
 
-Methods decorated by `follows` lock the forest and the index. `reroute` continues the
-path of each row at a node that has been split, and marks the rows that have moved.
+The vote of a tree on a row is the class proportions of the row's leaf. Methods
+decorated by `follows` lock the forest and the index. `reroute` continues the path of
+each row at a node that has been split, and marks the rows whose leaf has changed.
+`growth_of` returns the number of nodes of a tree and the number of changes of its
+existing splits, such as new categories.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from ...utils._lock import Lockable
 from ...utils._types import Estimator, Floats, Indices, TableLike
 from ._voting import add_changes
 
-UNIT = 1 << 40  # fixed-point probability of 1; the sums hold 8 million trees
+UNIT = 1 << 40  # probability 1 in fixed point; 64-bit sums are exact for 2^23 trees
 
 
 class ForestRowIndex(Lockable):
@@ -61,24 +64,22 @@ class ForestRowIndex(Lockable):
     """
 
     def __init__(self, estimator: Estimator, X: TableLike) -> None:
-        self._table = IndexedTable(estimator, X)
+        self._table = IndexedTable(estimator, X)  # validated rows, and the estimator
         n = self._table.rows.shape[0]
         if n > 2**31 - 1:
             raise ValueError(f"An index holds at most {2**31 - 1} rows, got {n}.")
         self._nodes = []  # leaf of each row, per tree
-        # each tree, and its numbers of nodes and of changes of splits (`growth_of`)
-        # when rows were last routed
-        self._trees = []
-        self._is_changed = np.ones(n, dtype=np.uint8)
-        self._sums = None  # of the trees' votes for each row and class
-        self._shares = []  # of the nodes of each tree, as included in the sums
+        self._trees = []  # each tree, and `growth_of` it when rows were last routed
+        self._is_changed = np.ones(n, dtype=np.uint8)  # rows that `update` will return
+        self._sums = None  # of the trees' votes for each row and class, in fixed point
+        self._shares = []  # class proportions of the nodes of each tree in these sums
         self._update_leaves()
         self._is_changed[:] = 1
 
     def _update_leaves(self):
-        # Route rows whose leaf was split; the caller holds both locks.
-        table = self._table.current()
-        has_new_codes = table is not self._table  # of categories
+        # Route rows whose leaf was split. Requires the locks of forest and index.
+        table = self._table.current()  # another table if there are new categories
+        has_new_codes = table is not self._table
         members = table.estimator._model.trees
         if len(members) != len(self._trees):
             self._is_changed[:] = 1
@@ -169,6 +170,8 @@ class ForestRowIndex(Lockable):
         return self._sums / (UNIT * len(nodes))
 
     def _add_up(self, nodes, n_classes):
+        # Update the sums of votes by the changes of class proportions since they were
+        # computed. `nodes` has the leaf of each row, per tree.
         sums, self._sums = self._sums, None  # recomputed if this is interrupted
         if sums is None:
             sums = np.zeros((self.n_rows, n_classes), dtype=np.int64)

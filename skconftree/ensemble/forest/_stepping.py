@@ -2,7 +2,7 @@
 
 A step is a block of consecutive rows that all trees learn before the next step.
 `finite` is whether rows have no missing values. The `records` of a forest are the
-recent accuracies of its trees.
+numbers of correct predictions and of rows of each tree, with exponential decay.
 """
 
 import numpy as np
@@ -13,9 +13,9 @@ from ...tables._sparse import blocks
 from ...utils._team import ThreadTeam
 from ._streaming import run_step
 
-STEP = 1024  # rows; a step ends at a multiple of this or at the end of a call
-TASKS_PER_THREAD = 16  # in a step, because trees take different times
-VOTE_BYTES = 1 << 24  # memory for the votes of a step
+STEP = 1024  # maximum number of rows; a step ends at a multiple of it, or with the call
+TASKS_PER_THREAD = 16  # per step, to balance the load: trees take different times
+VOTE_BYTES = 1 << 24  # memory for the predictions of all trees in a step
 
 
 class Steps:
@@ -80,8 +80,9 @@ class Steps:
                 raise interrupt
 
     def _learn_step(self, X, labels, weight, before, finite, predicted):
-        # All trees learn all rows, unless one runs out of memory. Returns the exception
-        # of a signal handler, or None.
+        # All trees learn all rows of a step, unless one runs out of memory. `before` is
+        # the number of rows learned before each row. Returns the exception of a signal
+        # handler, or None.
         model = self.model
         trees = model.trees
         n_learned = len(X) if weight is None else int(np.count_nonzero(weight))

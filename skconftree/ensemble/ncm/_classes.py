@@ -1,9 +1,11 @@
 """The nearest class mean (NCM) tree estimator.
 
-A *plan* has the resolved parameters of growth. A *call* has the validated arguments of
-`partial_fit`. The `schema` has the number and names of the columns, and validates later
+A *plan* has the parameters of growth, with values instead of None. A *call* has the
+validated arguments of `fit` or `partial_fit`. The *samples* are the stored rows with
+their labels. The `schema` has the number and names of the columns, and validates later
 rows. The code of a class is its index. `fitted` makes a property that reads the model,
-and methods decorated by `learns` take the lock of the estimator for writing.
+the attribute `_model`. Methods decorated by `learns` take the lock of the estimator for
+writing.
 """
 
 from __future__ import annotations
@@ -65,9 +67,9 @@ GROWTH_CONSTRAINTS = {
 class NCMEstimator(ModelClassifier):
     """Base of NCM trees and forests: fitting, updating and input validation.
 
-    A subclass has `_start`, which creates a model from the first rows, `_updated`,
-    which creates one from a model and further rows, and the class of its models,
-    `_kind`.
+    A subclass has `_start(plan, call)`, which creates a model from the first rows,
+    `_updated(plan, call, model)`, which creates one from a model and further rows, and
+    the class of its models, `_kind`.
     """
 
     bound_ = fitted("bound", "The resolved bound (split rule).")
@@ -139,6 +141,7 @@ class NCMEstimator(ModelClassifier):
         return self
 
     def _read(self, X, y, model):
+        # Validate rows and labels; `model` is None for the first rows.
         caller = type(self).__name__
         X, schema = read_numbers(X, None if model is None else model.schema, caller)
         labels = read_classes(y, X, caller)
@@ -163,6 +166,7 @@ class NCMEstimator(ModelClassifier):
         return model.samples
 
     def _rows(self, X):
+        # Validate rows to predict.
         check_is_fitted(self)
         return read_numbers(X, self._model.schema, type(self).__name__)[0]
 
@@ -330,7 +334,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         n_classes, labels = len(call.classes), call.labels
         new_codes = call.classes.indices_of(model.classes)
         if self.update == "leaves":
-            samples = None  # the tree cannot be regrown without all rows
+            samples = None  # earlier rows were not stored
             new = Samples(call.rows.X, labels, None, None)
             update = Update(plan, new, n_classes, new_codes, model.seed)
             tree = update.with_leaf_counts(TreeUpdate(0, model.tree, None)).tree
@@ -365,6 +369,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
 
 
 def _grown(plan, samples, n_classes, seed):
+    # A tree from all rows, each of which counts once.
     once = np.ones(len(samples.y), dtype=np.uint32)
     return plan.grow(samples.X, samples.y, once, n_classes, seed)[0]
 

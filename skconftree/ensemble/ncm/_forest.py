@@ -1,10 +1,11 @@
 """The nearest class mean (NCM) forest estimator.
 
-A *plan* has the resolved parameters of growth. A *call* has the validated arguments of
-`partial_fit`. The `schema` has the number and names of the columns, and validates later
-rows. The code of a class is its index. `times` is how often each row is in the sample
-of a tree. `fitted` makes a property that reads the model, and methods decorated by
-`reads` take the lock of the estimator for reading.
+A *plan* has the parameters of growth, with values instead of None. A *call* has the
+validated arguments of `fit` or `partial_fit`. The *samples* are the stored rows with
+their labels. The `schema` has the number and names of the columns, and validates later
+rows. The code of a class is its index. `times` is how often each row is in the
+bootstrap sample of a tree. `fitted` makes a property that reads the model, and methods
+decorated by `reads` take the lock of the estimator for reading.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ from ._ncm_votes import (
 )
 
 BLOCK = 2048  # rows that are routed through all trees together, to stay in the cache
-MIN_ROUNDED_ROWS = 256  # number of rows from which rounding all means saves time
+# Number of rows from which predictions are faster if all class means are first rounded
+# to integers.
+MIN_ROUNDED_ROWS = 256
 REGROWN_EVERY = 5  # updates after which "igt+rrn" regrows a tree again
 UpdateName = Literal["hi-rf", "igt", "igt+rrn", "leaves", "retrain", "rlp", "rrn"]
 TREE_PARAMETERS = (
@@ -258,6 +261,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         return 0 if samples is None else len(samples.y)
 
     def _start(self, plan, call):
+        # The model of the first rows.
         seed, n_classes = self._draw_seed(), len(call.classes)
         samples = Samples.of(call.rows.X, call.labels, n_classes, seed)
         samples = samples.restricted_to(
@@ -271,6 +275,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         return model
 
     def _updated(self, plan, call, model):
+        # The model after an update with further rows.
         n_classes, new_codes = len(call.classes), call.classes.indices_of(model.classes)
         more = Samples.of(
             call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
@@ -343,7 +348,8 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     def _apply_update(
         self, update, tree_updates, call, model, function=None, **results
     ):
-        # The forest model after an update; `model` is None on the first call.
+        # The forest model after an update of the trees, by `function` or by
+        # `update.apply_to`. `model` is the previous one, None on the first call.
         updated = self._in_threads(function or update.apply_to, tree_updates)
         stored = updated[0].leaves is not None
         regrown = np.array([tree_update.tree is None for tree_update in tree_updates])
@@ -371,7 +377,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         )
 
     def _in_threads(self, function, items):
-        # Results in the order of the items. The functions release the GIL.
+        # Apply a function that releases the GIL; return the results in order.
         n_workers = min(effective_n_jobs(self.n_jobs), len(items))
         if n_workers <= 1:
             return [function(item) for item in items]
@@ -383,6 +389,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         )(delayed(function)(item) for item in items)
 
     def _mean_proba(self, X):
+        # Mean class probabilities of the trees for validated rows.
         model = self._model
         out, trees = np.zeros((len(X), len(model.classes))), model.trees
         n_workers = effective_n_jobs(self.n_jobs)

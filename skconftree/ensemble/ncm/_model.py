@@ -2,10 +2,11 @@
 
 Models are immutable. An update creates another model, which replaces the previous one
 in one assignment. The code of a class is its index among the known classes. `times` is
-how often each row is in the sample of a tree. An update of a tree regrows it, changes
-its class counts, or *continues* its growth: new rows are added, and the leaves that
-they reach may be split. A *plan* has the resolved parameters of growth, with the
-*bound*, the split rule of a tree.
+how often each row is in the bootstrap sample of a tree. An update of a tree regrows it,
+changes its class counts, or *continues* its growth: new rows are added, and the leaves
+that they reach may be split. A *plan* has the parameters of growth, with values instead
+of None; among them is the *bound*, the split rule of a tree. The *state* of a model is
+the dict that is pickled.
 """
 
 from dataclasses import dataclass, fields
@@ -55,7 +56,7 @@ class Samples(NamedTuple):
 
     @classmethod
     def of(cls, X, y, n_classes, seed, n_before=0):
-        """Sort the rows of one call by content."""
+        """Sort the rows of one call by content; `n_before` rows were passed before."""
         order = ContentOrder(*hash_rows(X, y)).row_indices
         ranks = _ranks(tree_seed(seed, RANK_KEY), n_before, len(y))
         n_seen = np.bincount(y, minlength=n_classes).astype(np.int64)
@@ -116,6 +117,7 @@ def capacity_of_class(n_seen, max_rows):
 
 
 def _ranks(seed, n_before, n):
+    # Random ranks of rows: those of row i of the stream depend on the seed and i only.
     rng = np.random.Philox(key=seed)
     rng.advance(n_before)  # a step yields four 64-bit numbers
     return (rng.random_raw(4 * n)[::4] >> np.uint64(32)).astype(np.uint32)
@@ -259,7 +261,7 @@ def _read_tree(state, parts, owner):
 
 
 def _are_valid(samples, parts):
-    # Growth validates labels and numbers of features, but assumes that rows are finite.
+    # Whether unpickled rows are valid, as far as growth does not check it again.
     X, y, ranks, n_seen = samples
     return (
         0 < len(X) == len(y) == len(ranks)
@@ -271,7 +273,8 @@ def _are_valid(samples, parts):
 class TreeUpdate(NamedTuple):
     """A tree to update (None: grow a new tree), and the leaf of each row, -1: unknown.
 
-    With a `seed`, the growth of the tree continues; `times` is its sample so far.
+    `index` is that of the tree in the forest. With a `seed`, the growth of the tree
+    continues; `times` is its sample so far.
     """
 
     index: int
@@ -292,8 +295,9 @@ class UpdatedTree(NamedTuple):
 class Update(NamedTuple):
     """An update of all trees.
 
-    `new_codes` are the new codes of the classes of existing trees. The last `n_new`
-    rows of `samples` are those of this call.
+    `new_codes` are the new codes of the classes of existing trees: codes change if new
+    classes come before them in the sorted order. The last `n_new` rows of `samples` are
+    those of this call.
     """
 
     plan: object
@@ -308,11 +312,12 @@ class Update(NamedTuple):
         X, y, _, _ = self.samples
         index, tree, leaves, seed, times = tree_update
         if seed is not None:
-            # a concatenation, because np.pad is slow
+            # new rows are once in the sample (np.pad would be slower)
             new = np.ones(self.n_new, dtype=np.uint8)
             times = np.concatenate([times, new]).astype(np.uint32)
             tree, leaves = self.continued(tree, leaves, times, seed)
             return UpdatedTree(tree, times.astype(np.uint8), leaves)
+        # a bootstrap sample; the first argument has the cumulative weights of the rows
         times = draw_counts(np.arange(1.0, len(y) + 1.0), len(y), self.seed, index)
         if tree is None:
             seed = tree_seed(self.seed, index)
@@ -359,7 +364,8 @@ def select_regrown(errors, penalty, boost, alpha):
 
     Trees above the mean error are regrown. `boost` adds ``alpha * tanh(error)`` to an
     error: "decision" in this comparison; with "persistent", the sum is the penalty of a
-    retained tree in the next update. Returns a mask, the threshold, and the penalty.
+    tree in the next update if it is not regrown. Returns a mask, the threshold, and the
+    penalty.
     """
     errors = errors + penalty
     known = ~np.isnan(errors)
@@ -381,7 +387,7 @@ class NCMPlan(NamedTuple):
 
     A node compares the means of `max_classes` of its classes: a number, a fraction, or
     None for the square root of their number. `n_assignments` is the number of random
-    assignments of means to the two children.
+    assignments of means to the two children that are compared.
     """
 
     settings: GrowthSettings
@@ -416,7 +422,8 @@ def resolve_plan(estimator):
         requested_bound, criterion, estimator.delta, caller
     )
     if bound is not None and isinstance(
-        # the compiled object; those of these kinds compare all thresholds
+        # the compiled object for two classes; bounds of these classes compare all
+        # thresholds
         bound.kernel(criterion, 2),
         IntervalBound | EvidenceBound | NodeTest,
     ):
