@@ -60,7 +60,7 @@ class DetectorAdapter(BaseDetector):
         return DetectorAdapter, (self.detector,), super().__getstate__()
 
     def __getstate__(self):
-        # pickle calls __reduce__, skops this method
+        # pickle calls __reduce__, skops (which saves models without pickle) this method
         raise TypeError(
             f"The drift detector {type(self.detector).__name__} is not part of "
             "skconftree and can only be pickled. Save the model with pickle, or use a "
