@@ -5,7 +5,9 @@ types and categories of the columns. The *evidence* for a split is the number of
 candidate splits that are expected to look as good by chance, in four *levels*. A *near
 tie* is a split on another feature whose gain is not significantly different.
 *Look-ahead* chooses a split by the subtrees that can be grown below it. A *cautious*
-bound needs many rows for a first split, and a *compact* model can only predict.
+bound needs many rows for a first split, and a *compact* model can only predict. The
+decorators `learns` and `reads` lock the estimator; `names_class` makes a TypeError for
+wrong arguments name the class of the object.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from ..tables._labels import exact_labels, read_labels, unique_classes
 from ..tables._schema import Schema, as_dense
 from ..tables._sparse import blocks
 from ..utils._fitted import ModelClassifier, fitted
-from ..utils._lock import learns, names_class, reads  # lock the estimator
+from ..utils._lock import learns, names_class, reads
 from ..utils._types import Estimator, Floats, LabelsLike, TableLike
 from ._growth import read_training
 from ._progress import progress_of
@@ -50,7 +52,10 @@ from .stream._resize import Resizing
 
 
 def joined_runs(runs, is_proba):
-    """Join results of `_learn_in_runs`: predicted classes, or their probabilities."""
+    """Join the results of `GrownClassifier._learn_in_runs` over all runs.
+
+    These are predicted classes, or class probabilities if `is_proba`.
+    """
     classes = runs[-1][1]
     if not is_proba:
         return np.concatenate([names.take(codes) for codes, names in runs])
@@ -67,7 +72,8 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
     """Base class of tree and forest classifiers, which learn from tables and streams.
 
     A subclass defines `_growth`, which resolves parameters and returns an object that
-    grows a model from a table, and `_kind`, the class of the model.
+    grows a model from a table, and `_kind`, the class of the model. Properties made by
+    `fitted` read attributes of the model.
     """
 
     is_categorical_ = fitted("schema.is_categorical", "Which columns are nominal.")

@@ -435,7 +435,7 @@ class ConfidenceTreeClassifier(
     random_state: Seed = None
     n_jobs: int | None = None
 
-    _kind = EarlyModel
+    _kind = EarlyModel  # class of the model
 
     max_features_ = fitted("resolved.max_features", "The resolved `max_features`.")
     bound_ = fitted("resolved.bound", "The resolved bound.")
@@ -606,7 +606,7 @@ class ConfidenceTreeClassifier(
         return learn(self, call, returns=returns, from_pool=from_pool)
 
     def _rows_from_pool(self, X, y, X_pool, row_indices):
-        # The rows of the pool that replace X, and their validated indices.
+        # The rows of the `X_pool` that replace X, and their validated indices.
         if X_pool is None:
             if self._model is None:
                 raise ValueError(NO_POOL)
@@ -620,8 +620,8 @@ class ConfidenceTreeClassifier(
         return _safe_indexing(pool, row_indices), row_indices
 
     def _check_call(self, classes, X_pool):
-        # Validated in the first call only, before the model `grows` (row by row),
-        # because validation takes as long as ten rows.
+        # Called by `read_call`. Parameters are validated in the first call only, before
+        # the model `grows` (row by row), because that takes as long as ten rows.
         if self._model is None or not self._model.grows:
             if not get_config()["skip_parameter_validation"]:
                 self._validate_params()
@@ -629,6 +629,7 @@ class ConfidenceTreeClassifier(
             check_stream(self, classes, X_pool)
 
     def _started(self, call):
+        # Called by `learn`: make a model that grows, new or with the present tree.
         if self._model is not None:
             return make_stream_model(self, self._model, call, None, owner=self)
         split_rule = resolve_split_rule(

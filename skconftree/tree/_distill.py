@@ -33,10 +33,11 @@ from .reading._evidence import format_rows
 def real_competitors(tree, rows, codes, weight, n_real):
     """Compare the split of each node with its runner-up, the best of another feature.
 
-    All rows are used to select splits, as in training; only the real rows, the first
-    `n_real`, are used to test whether the gains differ. Returns for each node the
-    feature of the other split, negative if there is none, and the difference of the
-    gains in standard errors; NaN if there is nothing to compare.
+    `codes` are the class indices of the rows. All rows are used to select splits, as in
+    training; only the real rows, the first `n_real`, are used to test whether the gains
+    differ. Returns for each node the feature of the other split, negative if there is
+    none, and the difference of the gains in standard errors; NaN if there is nothing to
+    compare.
     """
     nodes = tree.tree_
     competitors = nodes.evidence["runner_up_feature"].astype(np.intp)
@@ -94,6 +95,7 @@ def _preference(first, second, codes, weight):
 
 
 def _log_share(branch, codes, weight):
+    # Logarithm of the share of each row's class among the rows of its branch.
     joint = np.zeros((branch.max() + 1, codes.max() + 1))
     np.add.at(joint, (branch, codes), weight)
     n_class = joint[branch, codes]

@@ -11,7 +11,8 @@ A grower (stream/_grower.pyx) trains the incremental tree, from a recipe with it
 arguments (stream/_state.py). A *schema* has the names, types and categories of the
 columns. *Look-ahead* chooses a split by the subtrees that can be grown below it.
 `X_pool` are unlabeled rows, and `honest_counts` are class counts of held-out rows. A
-`call` has the validated arguments of `partial_fit`.
+`call` has the validated arguments of `partial_fit`, and a *state* is the data in a
+pickle.
 """
 
 from bisect import bisect_left, bisect_right
@@ -37,7 +38,7 @@ from ..utils._codec import (
 from ..utils._lock import Lockable, share_lock  # lock the estimator
 from ..utils._warnings import warn
 from ._growth import TrainingTable, TreeGrowth
-from ._model import DISCARDED, TreeModel
+from ._model import DISCARDED, TreeModel  # a warning that `honest_counts` are discarded
 from ._parameters import CONSTRAINTS, resolve_lookahead
 from .stream._resize import resized_model
 
@@ -278,6 +279,7 @@ class EarlyModel(Lockable):
             call = call._replace(rows=Rows(X.tocsr(), finite, schema))
         weight = call.weight
         if weight is not None and returns is None and not weight.all():
+            # rows of weight 0 are not learned; without predictions, they are left out
             call = _rows_of(call, np.flatnonzero(weight))
         n_rows = self.n_rows_seen
         if self._comparison.n_rows < n_rows:  # after an interrupt
@@ -439,7 +441,7 @@ class EarlyModel(Lockable):
         state |= {"schema": schema.state(), "classes": classes.names}
         early = state["early"]
         n_rows = len(early["y"])
-        # the missing category of a new column has code 0
+        # categories are integer codes; that of missing values in a new column is 0
         new = [0.0 if is_nominal else np.nan for is_nominal in resizing.is_nominal]
         new = np.tile(np.array(new, np.float32), (n_rows, 1))
         early = early | {

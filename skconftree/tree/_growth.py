@@ -6,7 +6,8 @@ A *bound* is the split rule of a tree. A *grower* trains a tree row by row, and 
 branches; others use the volume of a leaf's *box*, its limits in feature space. A model
 `grows` if it learns row by row. A *schema* has the names, types and categories of the
 columns. *Look-ahead* compares the splits of a node by the pruned subtrees that can be
-grown below them. An *index* (_row_index.py) has the rows of a table by leaf.
+grown below them. A *cautious* bound needs many rows for a first split. An *index*
+(_row_index.py) has the rows of a table by leaf.
 """
 
 from functools import wraps
@@ -108,7 +109,10 @@ class TrainingTable(NamedTuple):
         return issparse(self.X)
 
     def content_order(self):
-        """The order of the rows by their content; requires 16-bit integers in `y`."""
+        """The order of rows by content, so that samples do not depend on their order.
+
+        Requires 16-bit integers in `y`.
+        """
         return ContentOrder(*hash_rows(self.X, self.y), self.weight)
 
     def at(self, row_indices, weight=None):

@@ -1,7 +1,8 @@
 """Confidence limits of class probabilities, and the rows they are computed from.
 
-A model `grows` if it learns row by row. The `raw_proba` of a node are its class
-proportions, before shrinkage.
+A model `grows` if it learns row by row; its `n_rows_before` are the rows of `fit`. Its
+`honest_counts` are class counts of held-out rows. The `raw_proba` of a node are its
+class proportions, before shrinkage.
 """
 
 from __future__ import annotations
@@ -191,6 +192,7 @@ def limits_in_leaves(model, rows, confidence_level, method):
 
 def count_rows(tree, X, y, weight, finite):
     """Count rows in the nodes of a tree; `finite` if X has no missing values."""
+    # index of the leaf and the class of each row in a flat array of counts
     cell = find_leaves(tree, X, finite) * tree.max_n_classes + y
     size = tree.node_count * tree.max_n_classes
     counts = np.bincount(cell, weights=weight, minlength=size).astype(np.float64)

@@ -6,7 +6,7 @@ categories of the columns. The *evidence* of a split are the statistics by which
 accepted. *Competitors* are the best splits on other features. The *pool* has unlabeled
 rows, by which a bound can weigh children. *Shrinkage* moves the probabilities of a leaf
 toward those of its ancestors. A *compact* model can only predict. A *call* has the
-validated arguments of `partial_fit`.
+validated arguments of `partial_fit`, and a *state* is the data in a pickle.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class TreeModel(Lockable):
 
     @property
     def predicts_by_bayes(self):
-        """Whether leaves predict by naive Bayes."""
+        """Whether leaves predict by naive Bayes, see `waits`."""
         grower = self.grower
         return (
             grower is not None

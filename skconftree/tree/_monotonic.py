@@ -1,10 +1,11 @@
 """Monotonicity constraints: the signs of the features, and the values of the nodes.
 
-A split on a constrained feature sets a bound (limit) between the values of its
-children. All values are clipped into the bounds of their nodes. A *schema* has the
-names and types of the columns. For trees of moderate size, the values of the leaves are
-then replaced by those that are closest to the unconstrained ones among all values in
-the right order (isotonic regression on a partial order).
+The value of a node is its probability of the second of two classes. A split on a
+constrained feature sets a bound (limit) between the values of its children. All values
+are clipped into the bounds of their nodes. For trees of moderate size, the values of
+the leaves are then replaced by those that are closest to the unconstrained ones among
+all values in the right order (isotonic regression on a partial order). A *schema* has
+the names and types of the columns.
 
 References
 ----------

@@ -5,9 +5,10 @@ is the split rule of a tree, see `skconftree.bounds`. A *schema* has the names, 
 and categories of the columns. A *cut* is a threshold that a split may use. When a leaf
 is split, its children *inherit* its rows, or statistics of them. The *pool* consists of
 unlabeled rows. *Look-ahead* chooses a split by the subtrees that can be grown below it.
-The *evidence* for a split is an adjusted p-value. A bound has *fixed cuts* if the cuts
-of a leaf must not change; it *counts every row* if inherited rows are evidence, and
-*counts stored rows* if only those that the parent stored one by one are.
+The *evidence* for a split is an adjusted p-value, and strong if it is below 0.01. A
+bound has *fixed cuts* if the cuts of a leaf must not change; it *counts every row* if
+inherited rows are evidence, and *counts stored rows* if only those that the parent
+stored one by one are.
 """
 
 import math
@@ -68,14 +69,13 @@ AUTO_GRACE = 50.0
 AUTO_GRACE_IN_FOREST = 25.0
 AUTO_ROOT_GRACE = 60.0
 
-_ROUNDS = "There is no boosting here; ConfidenceForestClassifier has n_estimators"
-_SMOOTH = "shrinkage regularizes the probabilities of small leaves"
+_NO_BOOSTING = "There is no boosting here; ConfidenceForestClassifier has n_estimators"
 # Parameters of scikit-learn's trees and forests, and hints what to use instead.
 COUNTERPARTS = {
     "interaction_cst": "There are no constraints on interactions here",
-    "max_iter": _ROUNDS,
-    "learning_rate": _ROUNDS,
-    "l2_regularization": _SMOOTH,
+    "max_iter": _NO_BOOSTING,
+    "learning_rate": _NO_BOOSTING,
+    "l2_regularization": "shrinkage regularizes the probabilities of small leaves",
 }
 
 
@@ -509,7 +509,7 @@ class Plan(NamedTuple):
         return Grown(pruned, int(n_pruned))
 
 
-FIRST_DEPTH = 1  # first depth of look-ahead: the split of the root is chosen greedily
+FIRST_DEPTH = 1  # first depth of look-ahead: the root is split without it
 N_TRIALS = 3  # splits tried at a node
 MAX_LOOKAHEAD_WEIGHT = 10_000  # weight up to which "auto" has look-ahead
 

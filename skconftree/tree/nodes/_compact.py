@@ -3,7 +3,7 @@
 `evidence` has the statistics of each split, `trial_costs` those by which look-ahead
 compared it with other splits, `competitors` the best splits on other features, and
 `stops` why each node is a leaf. `branching` and `child_of_code` have where a split
-sends missing values and categories.
+sends missing values and categories. A state is the data in a pickle.
 """
 
 import numpy as np

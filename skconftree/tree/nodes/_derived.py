@@ -193,7 +193,10 @@ def shrunk(value, n_rows, parent, depth, shrinkage):
 
 
 def proportions_of_leaves(counts, class_weight):
-    """The values of `proportions`, exactly; None if a leaf has no rows."""
+    """Class proportions of leaves; None if a leaf has no rows.
+
+    They are equal to those of `proportions` (_node_table.pyx) to the last bit.
+    """
     value = counts * class_weight
     total = _totals(value)
     if not total.all():
@@ -247,7 +250,7 @@ def write_nodes(tree):
 
 
 def read_nodes(kind, state):
-    """Make a tree from the result of `write_nodes`."""
+    """Make a tree of the class `kind` from the result of `write_nodes`."""
     return restore(kind, state, "tree")
 
 
@@ -258,7 +261,7 @@ def unpickled(writer, kind, arguments, arrays):
 
 
 def with_counts_of_rows(tree, counts, n_node_samples, impurity, competitors, z):
-    """Copy a tree with counts of other rows.
+    """Copy a tree with counts of other rows, for distillation.
 
     `z` is the difference of the gain of each split from that of the best split on the
     feature in `competitors`, in standard errors.

@@ -1,4 +1,4 @@
-"""State of a tree: its arrays, and their validation on reading.
+"""State of a tree, the data in its pickle: its arrays, validated when they are read.
 
 The *evidence* of a split has its statistics, such as the number of candidate splits
 that are expected to look as good by chance; the *runner-up* is the best split on

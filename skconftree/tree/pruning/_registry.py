@@ -29,7 +29,10 @@ PRUNINGS: dict[str, type[BasePruning]] = {
 
 
 def resolve_pruning(pruning, defaults, *, has_lookahead=False):
-    """Return a validated copy of a pruning, or None; "auto" means `defaults`."""
+    """Return a validated copy of a pruning, or None.
+
+    "auto" means the pruning in `defaults`, those of the bound (split rule).
+    """
     confidence = None
     if isinstance(pruning, str) and pruning == "auto":
         pruning, confidence = defaults.pruning, defaults.pruning_confidence

@@ -36,7 +36,7 @@ BACKTICKS = dict.fromkeys(["sqlite", "mysql", "bigquery", "spark"], "``")
 MARKS = dict.fromkeys(DIALECTS, '""') | BACKTICKS | {"mssql": "[]"}
 ESCAPED = ("bigquery", "spark", "snowflake")  # strings in which \u0027 is a character
 MULTILINE = ("postgres", "sqlite", "duckdb")  # a line break cannot end a quotation
-CONTROL = "\x01-\x1f\x7f-\x9f"
+CONTROL = "\x01-\x1f\x7f-\x9f"  # control characters, in a set of a regular expression
 GROUP = 32  # terms of a sum in brackets
 
 
@@ -123,7 +123,7 @@ def make_chain(table, writer, value):
 
 
 class Writer:
-    """Writes tests of a tree; `names` are those of its columns.
+    """Writes the tests of branches; a subclass defines the syntax of a language.
 
     In a test of a branch, ``~i`` is any value that the branch at index i does not take.
     """

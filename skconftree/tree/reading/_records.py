@@ -865,8 +865,8 @@ def format_value(value, dates, feature, decimals):
 
 
 def _groups(children, targets, known):
-    # Returns the categories of each child. In a stream, the capacity of a node for
-    # codes may exceed the number of categories.
+    # Returns the categories of each child. `targets` has the child of each category; in
+    # a stream, it may be shorter or longer than the list of `known` categories.
     groups = {child: [] for child in children}
     for category, child in zip(known, targets.tolist(), strict=False):
         if child in groups:  # otherwise, rows stay at the node

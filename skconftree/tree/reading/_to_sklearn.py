@@ -182,7 +182,7 @@ class _BinaryTree:
         self.values = []
         criterion = criterion_maker(estimator.criterion_)(tree.max_n_classes)
         self.impurities = criterion.impurities
-        # targets to write, and the link that receives their id
+        # targets to write, and where their id is stored: the parent and its field
         stack = [(0, None)]
         while stack:
             target, link = stack.pop()
@@ -357,6 +357,7 @@ def pruning_path(tree):
             n_leaves[node] = sum(n_leaves[child] for child in children[node])
 
     def link(node):
+        # increase of the impurity per leaf that pruning the node removes
         return (cost[node] - total[node]) / (n_leaves[node] - 1), node, n_leaves[node]
 
     links = [link(node) for node in range(len(cost)) if children[node]]

@@ -1,7 +1,8 @@
 """Add classes and columns to the state of a tree that is trained row by row.
 
-The state of the leaves is described in `leaves/_leaf.pyx`: arrays in a fixed order,
-whose sizes follow from the numbers of features and classes. The rows that the tree has
+The state of a tree is the data in its pickle. That of the leaves is described in
+`leaves/_leaf.pyx`: arrays in a fixed order, whose sizes follow from the numbers of
+features and classes. The rows that the tree has
 learned so far do not have the new classes, and miss the values of the new columns. A
 *grower* trains a tree row by row, from a *recipe*, its arguments. After a drift
 warning, a *background* tree is trained, which may replace the whole tree. *Challengers*
@@ -27,8 +28,9 @@ HEADER = (
     "code attempt n_rows n_inherited has_weights n_bins has_histogram "
     "has_fresh_histogram has_extra has_box bins_missing inherits_evidence dropped"
 ).split()
-N_NUMBERS = 7  # after the header
-N_OPTIONS = 6  # of a monotonic tree: evidence, shrinkage, arrays it has
+N_NUMBERS = 7  # floats of a leaf, after its header
+# Options among the arguments of a monotonic tree: evidence, shrinkage, arrays it has.
+N_OPTIONS = 6
 N_COUNTS = 3  # arrays of class counts of a leaf
 CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2  # kinds of bins
 CATEGORY_CAPACITY = 4  # bins of a nominal column with one category
@@ -65,7 +67,7 @@ class Resizing(NamedTuple):
         return resized
 
     def tree(self, written):
-        """Resize the result of `write_nodes`."""
+        """Resize a tree that was written by `write_nodes` (nodes/_derived.py)."""
         (_, _, weights, *options), (version, *arrays) = written
         d = self.n_features + len(self.is_nominal)
         weights = tuple(self._weights(weights).tolist())
@@ -242,6 +244,7 @@ class _Leaves:
         self._new = tuple(nominal[f - d] for f in new[new >= d].tolist())
 
     def _leaf(self):
+        # Read a leaf, and write it with the new classes and features.
         resizing, d, K = self._resizing, self._n_features, self._resizing.n_old_classes
         if self._subset_size:
             self._draw()
@@ -337,6 +340,8 @@ class _Leaves:
                 self._put(self._resizing.counts(rows[sources]))
 
     def _moments(self):
+        # Resize the moments of a leaf; returns whether it has any. A class without rows
+        # has no block, the array of its moments.
         resizing, d, K = self._resizing, self._n_features, self._resizing.n_old_classes
         (has_moments,) = self._copy(np.uint8, 1)
         if not has_moments:
