@@ -10,9 +10,12 @@ import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
+
+import skconftree
 
 PACKAGE = "skconftree"
 SOURCE = Path(__file__).parents[1] / PACKAGE
@@ -413,3 +416,23 @@ def test_raw_memory_is_seen(tmp_path, text, how):
         f"# free() and malloc(n)\na = free_lock(b)\n{text}"
     )
     assert list(takers_of_memory(tmp_path)) == [("_a.pyx", how)]
+
+
+@pytest.mark.parametrize(
+    ("missing", "error", "words"),
+    [
+        ("skconftree.tree._kernel", ImportError, "is not compiled in .*Run `pip inst"),
+        ("scipy", ModuleNotFoundError, "no scipy"),
+    ],
+)
+def test_a_module_that_is_not_compiled_is_named(monkeypatch, missing, error, words):
+    def import_module(name):
+        raise ModuleNotFoundError(f"no {missing}", name=missing)
+
+    monkeypatch.delattr(skconftree, "tree", raising=False)
+    monkeypatch.setattr(
+        skconftree, "_importlib", SimpleNamespace(import_module=import_module)
+    )
+    with pytest.raises(error, match=words) as raised:
+        skconftree.tree  # noqa: B018
+    assert raised.type is error

@@ -302,12 +302,7 @@ class EarlyModel(Lockable):
                 predicted = self.incremental.learn(part, returns=returns)
             results.append(predicted)
             begin, n_rows = end, self.n_rows_seen
-        if returns is None:
-            return None
-        if results:
-            return np.concatenate(results)
-        n_classes = len(self.classes)
-        return np.empty(0, np.intp) if returns == "class" else np.empty((0, n_classes))
+        return None if returns is None else np.concatenate(results)
 
     def _end_of_part(self, begin, end, n_rows, weight):
         # The end of a part of a call: rows up to the next refit that are either all

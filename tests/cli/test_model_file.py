@@ -436,6 +436,8 @@ def test_what_is_no_file_is_not_written_to(table, folder, capsys):
             assert stream(table, path, *more) == 1
             assert words in capsys.readouterr().err
     assert names(folder) == ["fifo"]
+    with pytest.raises(ValueError, match="cannot read .*fifo: it is not a file"):
+        _model_file.load(fifo)
 
 
 def test_two_runs_in_one_process_exclude_each_other(folder):
@@ -448,6 +450,18 @@ def test_two_runs_in_one_process_exclude_each_other(folder):
         with locked(folder / "other"):
             assert names(folder) == ["model.lock", "other.lock"]
     assert names(folder) == []
+
+
+def test_a_run_without_locks_leaves_the_model_alone(table, folder, monkeypatch):
+    """As on systems that have no locks of files."""
+    assert stream(table, folder / "one") == 0
+    monkeypatch.setattr(_files, "fcntl", None)
+    with locked(folder / "two"):
+        assert names(folder) == ["one"]
+    assert stream(table, folder / "two") == 0
+    assert names(folder) == ["one", "two"]
+    models = [_model_file.load(folder / name)[0] for name in ("one", "two")]
+    assert pickle.dumps(models[0]) == pickle.dumps(models[1])
 
 
 SAVED = [*sorted(STREAM_BOUNDS), "none"]

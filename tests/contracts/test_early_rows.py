@@ -203,6 +203,17 @@ def test_active_learners_switch_it_off():
         assert learner.estimator_.n_rows_seen_ == 100
 
 
+def test_held_out_counts_are_discarded():
+    X, y = boxes(200)
+    tree, _ = grown(X[:150], y[:150])
+    tree.recount_leaves(X[:50], y[:50])
+    assert tree.honest_counts_[0].sum() == 50
+    with pytest.warns(UserWarning, match="recount_leaves are discarded"):
+        tree.partial_fit(X[150:], y[150:])
+    other, _ = grown(X, y)
+    assert pickle.dumps(tree) == pickle.dumps(other)
+
+
 @pytest.mark.parametrize("where", ["_refit", "_compare", "_end"])
 def test_an_interrupted_call_is_continued(monkeypatch, where):
     """The rows up to the interrupt are learned, and what was not done is done later."""
@@ -223,9 +234,9 @@ def test_an_interrupted_call_is_continued(monkeypatch, where):
     n = tree.n_rows_seen_
     assert 60 < n < 200
     assert tree.predict(X).shape == (200,)
-    tree = pickle.loads(pickle.dumps(tree))
-    tree.partial_fit(X[n:], y[n:])
-    assert pickle.dumps(tree) == pickle.dumps(expected)
+    for continued in (pickle.loads(pickle.dumps(tree)), tree):
+        continued.partial_fit(X[n:], y[n:])
+        assert pickle.dumps(continued) == pickle.dumps(expected)
 
 
 def test_other_threads_may_read_before_rows_are_compared(monkeypatch):
@@ -254,6 +265,7 @@ def test_other_threads_may_read_before_rows_are_compared(monkeypatch):
         {"weight": np.zeros(100)},
         {"comparison": (100, np.nan, 0.0, True, 60)},
         {"comparison": (99, 1.0, 0.0, False, 60)},
+        {"comparison": (100, 1, 0.0, False, 60)},
         {"fitted": None},
         {"parameters": {}},
         {"other": 1},

@@ -109,6 +109,19 @@ def test_many_rows_are_learned_and_predicted_as_one_by_one(estimator):
         assert proba.iloc[i].to_dict() == pytest.approx(one.predict_proba_one(x))
 
 
+def test_rows_without_values_do_not_determine_the_columns():
+    frame = FRAME.copy()
+    frame.loc[:4] = np.nan
+    many, one = RiverClassifier(tree()), RiverClassifier(tree())
+    for end in (3, 50):
+        rows = slice(end - 3 if end == 3 else 3, end)
+        many.learn_many(frame[rows], pd.Series(LABELS[rows]))
+    assert sorted(many.columns_) == ["a", "b", "c"]
+    for x, y in zip(frame[:50].to_dict("records"), LABELS, strict=False):
+        one.learn_one({k: v for k, v in x.items() if v == v}, y)
+    assert pickle.dumps(one) == pickle.dumps(many)
+
+
 def test_a_failed_call_leaves_no_label_behind():
     model = taught(RiverClassifier(tree()), 50)
     before = pickle.dumps(model)

@@ -205,7 +205,7 @@ def test_the_result_of_a_column_does_not_depend_on_the_others():
     model = LogisticRegression().fit(X[:100], y[:100])
     found = feature_importance(model, X[100:], y[100:])
     grouped = feature_importance(
-        model, X[100:], y[100:], groups={"noise": [2, 3], "first": ["x0"]}
+        model, X[100:], y[100:], groups={"noise": [2, 3], "first": "x0"}
     )
     assert grouped.names == ["first", "x1", "noise"]
     assert [part.tolist() for part in grouped.columns] == [[0], [1], [2, 3]]

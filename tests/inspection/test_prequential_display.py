@@ -124,6 +124,10 @@ def test_records_and_axes_can_be_passed():
     assert display.figure_ is ax.figure
     assert legend(display)[0] == "windows of 500 rows"
     assert len(display.baseline_.get_xdata()) == 6
+    records["short"] = list(iter_prequential(GaussianNB(), X, Y, report_every=750))
+    display = PrequentialDisplay.from_records(records)
+    assert legend(display)[0] == "windows of 500 to 750 rows"
+    display, ax = PrequentialDisplay.from_records(records), display.ax_
     again = display.plot()
     assert again is display
     assert display.ax_ is not ax

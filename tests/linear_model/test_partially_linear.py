@@ -403,6 +403,9 @@ def test_without_joint_covariance(monkeypatch):
     none = PartiallyLinearTreeClassifier(random_state=0).fit(X, y)
     assert np.isnan(none.terms_[0].standard_error).all()
     assert "-" in export_text(none)
+    monkeypatch.setattr(_partially_linear, "MAX_TERMS", 3)
+    with pytest.raises(ValueError, match="must be None for more than 3 terms"):
+        PartiallyLinearTreeClassifier(n_linear_features=2).fit(X, y)
 
 
 def test_pickle_and_attributes(fitted):

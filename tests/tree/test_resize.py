@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
+from skconftree.tree.stream._state import GrowerState
 
 N, LATE = 2400, 1200
 RNG = np.random.default_rng(0)
@@ -25,7 +26,9 @@ KINDS = {
     "adwin": {"drift": "adwin"},
     "no bound": {"bound": None},
 }
+FIXED_CUTS = {"bound": "evalue", "leaf_memory": "gaussian"}
 EXACT = ["majority", "adwin"]
+BACKGROUND = 1 + GrowerState._fields.index("background")  # after the version
 FOREST = ["default", "gaussian", "local", "adwin"]
 
 
@@ -54,6 +57,26 @@ def test_late_classes_are_as_if_declared(make, name):
     is_forest = isinstance(late, ConfidenceForestClassifier)
     if is_forest or name in EXACT:  # others remember the losses of probabilities
         assert pickle.dumps(late) == pickle.dumps(want)
+
+
+def test_classes_are_added_to_the_tree_of_a_warning():
+    """A detector in its warning zone trains a second tree, which has them, too."""
+    rng = np.random.default_rng(1)
+    is_wrong = (rng.random(N) < 0.25) & (np.arange(N) > 800) & np.isin(Y, OLD)
+    y = np.where(is_wrong, 2 - Y, Y)
+    settings = {"leaf_prediction": "majority", "drift": "ddm", "refit_rows": 0}
+    late = ConfidenceTreeClassifier(**settings)
+    late.partial_fit(X[:800], y[:800], classes=OLD)
+    n = 800
+    while late.__getstate__()["_model"]["grower"][1][BACKGROUND] is None:
+        late.partial_fit(X[n : n + 10], y[n : n + 10])
+        n += 10
+    assert n < LATE
+    late = resized(late, [1, 3]).partial_fit(X[n:], y[n:])
+    want = ConfidenceTreeClassifier(**settings)
+    want.partial_fit(X[:n], y[:n], classes=ALL).partial_fit(X[n:], y[n:])
+    assert want.n_drifts_ > 0
+    assert pickle.dumps(late) == pickle.dumps(want)
 
 
 def test_classes_are_added_to_a_fitted_model():
@@ -99,10 +122,11 @@ def table(nominal):
 
 
 @pytest.mark.parametrize("nominal", [False, True])
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [*KINDS, "fixed cuts"])
 def test_late_columns_were_missing_before(name, nominal):
     frame, y = table(nominal)
-    tree = ConfidenceTreeClassifier(**KINDS[name])
+    settings = KINDS.get(name, FIXED_CUTS)
+    tree = ConfidenceTreeClassifier(**settings)
     old = frame[["a", "b", "c"]]
     tree.partial_fit(old[:LATE], y[:LATE], classes=[0, 1])
     proba = tree.predict_proba(old)
@@ -112,7 +136,7 @@ def test_late_columns_were_missing_before(name, nominal):
         late.predict_proba(frame[:LATE]), proba[:LATE], atol=0.05
     )
     found = late.partial_fit_predict(frame[LATE:], y[LATE:])
-    want = ConfidenceTreeClassifier(**KINDS[name])
+    want = ConfidenceTreeClassifier(**settings)
     want.partial_fit(frame[:LATE], y[:LATE], classes=[0, 1])
     expected = want.partial_fit_predict(frame[LATE:], y[LATE:])
     # leaves store fewer rows of a table with more columns
@@ -130,3 +154,39 @@ def test_a_label_of_another_type_adds_nothing():
         with pytest.raises(ValueError, match="'x' has another type than the classes"):
             model._extend(labels=["x"])
         assert pickle.dumps(model) == before
+
+
+def test_a_column_is_added_to_a_monotonic_tree():
+    frame, y = table(False)
+    old = frame[["a", "b", "c"]]
+    tree = ConfidenceTreeClassifier(
+        None, max_depth=3, monotonic_cst=[1, 0, -1], max_features=2, random_state=0
+    )
+    tree.fit(old[:LATE], y[:LATE])
+    late = resized(tree, columns=[("late", False)])
+    np.testing.assert_array_equal(late.predict_proba(frame), tree.predict_proba(old))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"max_features": 2}, {"bound": "credible", "max_features": 1}]
+)
+def test_columns_are_added_to_a_forest_twice(settings):
+    """The values of new columns are missing; trees may share unlabeled rows."""
+    frame, y = table(False)
+    old = frame[["a", "b", "c"]]
+    pool = {"X_pool": old[:100]} if "bound" in settings else {}
+    forest = ConfidenceForestClassifier(3, random_state=0, **settings)
+    forest.partial_fit(old[:LATE], y[:LATE], classes=[0, 1], **pool)
+    late = resized(forest, columns=[("late", False)])
+    np.testing.assert_allclose(
+        late.predict_proba(frame[:LATE]), forest.predict_proba(old[:LATE]), atol=0.1
+    )
+    late.partial_fit(frame[LATE:], y[LATE:])
+    later = resized(late, columns=[("color", True)])
+    more = frame.assign(color=pd.Series([None] * N, dtype="str"))
+    assert later.feature_names_in_.tolist() == ["a", "b", "c", "late", "color"]
+    np.testing.assert_allclose(
+        later.predict_proba(more), late.predict_proba(frame), atol=0.1
+    )
+    used = [set(tree.tree_.feature[tree.tree_.feature >= 0]) for tree in late]
+    assert any(3 in features for features in used)  # trees draw the new column

@@ -153,6 +153,8 @@ def test_a_condition_is_cut_between_categories(nominal):
         (" in {red, green, and others}", 22, " in {red, and others}"),
         (" in {1, 2.5, 3}", 10, " in {3 categories}"),
         (" in {}", 5, " in {0 categories}"),
+        (" in {red, green, and others}", 9, " in {many categories}"),
+        (" in {and others}", 12, " in {others}"),
     ],
 )
 def test_a_set_of_categories_is_shortened(condition, width, short):

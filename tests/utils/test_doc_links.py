@@ -30,6 +30,13 @@ def test_an_estimator_links_to_its_page(address, kind):
     assert kind.__new__(kind)._get_doc_link() == page
 
 
+def test_a_class_within_a_function_has_the_name_of_its_module():
+    class Private:
+        __module__ = "skconftree.active.pool"
+
+    assert _doc_links.public_name(Private) == "skconftree.active.pool.Private"
+
+
 def test_the_representation_has_the_link(address):
     shown = make_pipeline(ConfidenceTreeClassifier())._repr_html_()
     assert "https://a.org/x/api/generated/skconftree.ConfidenceTree" in shown

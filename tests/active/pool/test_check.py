@@ -397,3 +397,13 @@ def test_appended_rows_may_all_be_wrong():
         check.add(row, row >= 100, False)
         assert check.max_remaining >= 150 - max(row + 1, 100)
     assert check.max_remaining == 0
+
+
+def test_too_few_labels_of_a_cheap_annotator_are_a_failure():
+    def cheap(X, rows):
+        return CHEAP[rows][: 3 if 550 in rows else None]
+
+    oracles = [(cheap, 0.01), (ArrayOracle(Y), 1.0)]
+    with pytest.warns(UserWarning, match="cheap failed for 5 rows.*3 labels for 5"):
+        result = learner(classes=["no", "yes"]).run(oracles=oracles, max_error=0.5)
+    assert result.delivered_labels().n_invalid == 5

@@ -21,7 +21,12 @@ from skconftree.active import (
     StableModel,
 )
 from skconftree.active.pool import RecallReport
-from skconftree.active.pool._recall import PRIOR_OF_NONE, PositivesLimit, largest_total
+from skconftree.active.pool._recall import (
+    PATIENCES_WITHOUT_ESTIMATE,
+    PRIOR_OF_NONE,
+    PositivesLimit,
+    largest_total,
+)
 
 X = np.random.default_rng(0).normal(size=(400, 2))
 Y = np.where(X[:, 0] > 1.2, "rare", "other")
@@ -121,6 +126,16 @@ def test_the_limit_is_that_of_its_definition(n_rows, data):
     limit.restrict(n_left)
     assert limit.n_found == n_found
     assert limit.limit == limit_by_definition(first, alpha, steps)
+
+
+def test_a_positive_beyond_the_limit_raises_it():
+    limit = PositivesLimit(25, 0.7)
+    limit.draw(25, 20)
+    assert limit.limit == 0  # by chance, as the probability of an error is 0.7
+    limit.add_found()
+    limit.restrict(4)
+    steps = [(True, False)] * 20 + [(False, True)]
+    assert limit.limit == limit_by_definition(25, 0.7, steps) == 1
 
 
 def limit_after(n_rows, n_found):
@@ -268,6 +283,15 @@ def test_the_estimate_is_close_to_the_recall():
         errors.append(report.estimate - report.n_found / y.sum())
     assert np.abs(errors).max() < 0.3
     assert abs(errors[-1]) < 0.1
+
+
+def test_one_positive_row_gives_no_estimate_and_ends_the_discovery():
+    rows = np.r_[np.flatnonzero(Y == "rare")[:1], np.flatnonzero(Y == "other")]
+    one = learner().fit(X[rows], np.where(np.arange(len(rows)) < 30, Y[rows], None))
+    assert one.recall_report("rare").estimate is None
+    rule = RecallAbove("rare", recall=0.9, certify=False, patience=5)
+    one.run(ArrayOracle(Y[rows]), stop=rule)
+    assert one.n_labeled_ == 30 + PATIENCES_WITHOUT_ESTIMATE * 5
 
 
 def test_parameters_of_the_classifier_can_refer_to_labels():

@@ -16,7 +16,7 @@ import pytest
 from reference.effort import cases, crossed
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
@@ -1009,6 +1009,19 @@ def test_tasks_of_label_studio(path):
     assert result["meta"] == {"annotator": "anna"}
     assert 0 < task["predictions"][0]["score"] <= 1
     assert sum(bool(task["annotations"]) for task in tasks) == 20
+    assert not any("meta" in task for task in tasks)
+
+
+def test_tasks_name_the_table_as_the_annotator_of_its_labels(path):
+    # a perceptron has no probabilities
+    with session(path, WORDS_AT_START, estimator=Perceptron()) as one:
+        one.export(path.with_suffix(".json"), "label_studio")
+    tasks = json.loads(path.with_suffix(".json").read_text())
+    (annotation,) = tasks[30]["annotations"]
+    assert annotation["result"][0]["meta"] == {"annotator": "the table"}
+    assert annotation["result"][0]["value"] == {"choices": [WORDS[30]]}
+    assert not tasks[31]["annotations"]
+    assert "score" not in tasks[31]["predictions"][0]
 
 
 # -- the short form ----------------------------------------------------------------

@@ -1,11 +1,13 @@
 """A forest as one of scikit-learn's."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from skconftree import ConfidenceForestClassifier
+from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 
 
 def make_table(seed=0, n_rows=300):
@@ -29,6 +31,22 @@ def test_it_predicts_the_same_bits(bound):
     assert (copied.predict(X) == forest.predict(X)).all()
     assert (copied.apply(X) == forest.apply(X)).all()
     assert copied.score(X, y) > 0.8
+
+
+def test_the_criterion_is_that_of_the_forest_if_scikit_learn_has_it():
+    X, y = make_table()
+    for criterion, expected in (("entropy", "entropy"), ("kearns_mansour", "gini")):
+        copied = forest_of(criterion=criterion).fit(X, y).to_sklearn()
+        assert copied.criterion == expected
+
+
+def test_names_of_columns_need_a_library_of_frames(monkeypatch):
+    frame = pd.DataFrame({"a": pd.Categorical(list("xyz") * 20)})
+    tree = ConfidenceTreeClassifier().fit(frame, frame["a"] == "x")
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="needs pandas or polars. Install one"):
+        tree.to_sklearn()
 
 
 def test_names_of_columns_are_those_of_the_forest():

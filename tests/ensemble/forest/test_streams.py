@@ -525,3 +525,13 @@ def test_a_large_forest_without_a_limit_warns_once(monkeypatch):
     forest.partial_fit(X[2000:], y[2000:])  # no second warning
     limited = clone(forest).set_params(max_bytes=3 * 70_000)
     limited.partial_fit(X, y, classes=[0, 1])  # no warning
+
+
+def test_unlabeled_rows_belong_to_the_first_call():
+    X, y = make_stream(0, 400)
+    forest = forest_of(bound="credible")
+    forest.partial_fit(X[:200], y[:200], CLASSES, X_pool=X)
+    before = pickle.dumps(forest)
+    with pytest.raises(ValueError, match="X_pool can only be passed"):
+        forest.partial_fit(X[200:], y[200:], X_pool=X)
+    assert pickle.dumps(forest) == before
