@@ -1,4 +1,9 @@
-"""Bound (split rule) by posterior odds (Bayes factors); the kernel is its compiled object."""
+"""Bound (split rule) by posterior odds (Bayes factors); the kernel is its compiled object.
+
+An `EvidenceBound` averages the evidence, here a likelihood ratio, over all candidate splits of a
+node. `DirichletScore` computes the Dirichlet-multinomial likelihood of the labels. The outcomes
+of a split are its children.
+"""
 
 from libc.math cimport INFINITY, exp, log, log1p
 
