@@ -1,4 +1,8 @@
-"""Growth of a tree with look-ahead: upper splits are chosen by the subtrees below them."""
+"""Growth of a tree with look-ahead: upper splits are chosen by the subtrees below them.
+
+Look-ahead grows trial trees below several candidate splits of a node, and makes the split whose
+trial trees have the smallest cost.
+"""
 
 from libc.math cimport NAN
 from libc.string cimport memset
@@ -217,6 +221,7 @@ cdef int _report_progress(LookaheadBuilder builder, const FrontierNode* leaf) ex
 
 
 cdef int _report_level(LookaheadBuilder builder, intp_t level, intp_t rows) except -1 nogil:
+    # Report that this number of rows has been visited in a level, if a further part is done.
     cdef intp_t done = rows * builder.n_parts // builder.source.n_rows
     cdef bint stops
     if done > builder.parts_done[level] and builder.first < builder.end:

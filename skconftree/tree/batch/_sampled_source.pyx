@@ -5,8 +5,9 @@ code is the rank or bin of a value in its feature; a level is a distinct value o
 few of them, which is called coded. A feature with more values is sorted. A tagged row is the
 row with its class and its count in the sample as one integer. Packed counts are the counts of
 all classes in one integer; a tally is an array of counts by code. A walk reads the rows of a
-node in the order of a feature and emits the candidate splits: it passes them to a Scan. A cut
-is the largest code that goes left.
+node in the order of a feature and emits the candidate splits: it passes them to a Scan, in blocks
+of at most BLOCK. If the criterion is additive, sums over the classes of phi, a function of one
+count, are emitted instead of class counts. A cut is the largest code that goes left.
 """
 
 from libc.math cimport INFINITY, fmin, isnan
@@ -37,7 +38,7 @@ from skconftree.utils._typedefs cimport (
 )
 
 cdef enum:
-    NO_CODE = 0x7FFFFFFF
+    NO_CODE = 0x7FFFFFFF    # larger than any code
 
 cdef struct SampledColumn:
     # A column of a table of the rows of the sample only.
@@ -140,7 +141,7 @@ cdef bint _misses_some(
 cdef enum:
     SHORT = 40              # up to this number of rows, each is compared with all others
     EXTRA_BUCKET_BITS = 3   # 8 to 16 buckets per row, so that few rows share a bucket
-    DIGIT_BITS = 11
+    DIGIT_BITS = 11         # of a pass of the radix sort
     SHIFTS_PER_ROW = 4      # largest mean number of moves per row of an insertion sort
 
 
@@ -276,7 +277,7 @@ cdef inline uint64_t _tag(const uint64_t* rows, intp_t i) noexcept nogil:
 # They emit the same as Scan.walk_sorted, in the same blocks. The position of a candidate is
 # the rank of the last key that goes left.
 
-cdef inline int32_t _weight(uint64_t key) noexcept nogil:
+cdef inline int32_t _weight(uint64_t key) noexcept nogil:   # the count of the row
     return <int32_t> ((key >> 16) & 0xFFFF)
 
 
@@ -577,6 +578,7 @@ cdef inline void _write_left(Scan scan, intp_t i, uint64_t left) noexcept nogil:
 
 
 cdef inline float64_t _left_weight(uint64_t counts) noexcept nogil:
+    # Sum of the packed counts of two classes.
     return <int32_t> (<uint32_t> counts + <uint32_t> (counts >> 32))
 
 
@@ -636,7 +638,8 @@ cdef class SampledSource(RowSource):
     cdef int32_t* side_counts       # [3, n_classes]
     cdef label_t* branches          # [n_rows] the child, for more than two
     cdef intp_t* at                 # [branches of a multiway split] scratch
-    cdef float64_t n_walked         # see TableSource
+    cdef float64_t n_walked         # rows, each counted as often as its integer weight; at most
+                                    # REPEATS times their number
 
     # The rows of a walk: those that have a value.
     cdef intp_t n_present
@@ -767,7 +770,7 @@ cdef class SampledSource(RowSource):
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         # Counting and sorting codes emit the same candidates. If sums depend on the order of
-        # the rows or the ends of blocks, the choice is that of TableSource.
+        # the rows or the ends of blocks, the choice is that of TableSource (_table_source.pyx).
         cdef const SampledColumn* column = &self.columns[feature]
         cdef intp_t K = self.node.n_classes
         cdef bint counts, exact
@@ -975,6 +978,7 @@ cdef class SampledSource(RowSource):
             self._partition(feature, <int32_t> position)
 
     cdef void _partition(self, intp_t feature, int32_t cut) noexcept nogil:
+        # Divide a copy of the rows by the cut, and count both sides.
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef const uint8_t* codes = self.row_codes.bytes + column.offset
         cdef intp_t row_bytes = self.row_codes.row_bytes
@@ -1017,7 +1021,7 @@ cdef class SampledSource(RowSource):
         self._prefetch_value(feature, division.above)
 
     cdef void _mark_sides(self, intp_t feature, int32_t cut) noexcept nogil:
-        # The code of rows without a value is the largest.
+        # Set the side of each row if some have no value, whose code is the largest.
         cdef intp_t K = self.node.n_classes
         cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef intp_t n = self.node.record.end - self.node.record.start
