@@ -112,7 +112,9 @@ cdef class Bound(Kernel):
         self, const NodeStats* stats, float64_t gain, float64_t lead
     ) noexcept nogil
     cdef float64_t rank_of_gain(self, const NodeStats* stats, float64_t gain) noexcept nogil
+    # Called once per node, before decide().
     cdef void node_begin(self, const NodeStats* stats) noexcept nogil
+    # Whether the node is split.
     cdef bint decide(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
@@ -156,7 +158,7 @@ cdef class NodeTest(Bound):
 
     # Logarithms of p-values; NaN = the feature cannot be tested. `sums` is [3, n_classes]:
     # the weights of the rows, their values minus a constant, and the squares of these.
-    # `counts` is [m, n_classes], of the categories.
+    # `counts` is [m, n_classes], of the m categories that occur.
     cdef float64_t test_values(self, const float64_t* sums, intp_t n_classes) noexcept nogil
     cdef float64_t test_categories(
         self, const float64_t* counts, intp_t m, intp_t n_classes
@@ -165,7 +167,7 @@ cdef class NodeTest(Bound):
 
 cdef class RaceBound(Bound):
     cdef public intp_t n_classes
-    cdef public float64_t delta
+    cdef public float64_t delta             # the nominal confidence of the radius is 1 - delta
     cdef public float64_t factor            # the best split must be better by factor * radius
     cdef public float64_t tie_threshold     # if the radius is at most this, split although
                                             # other features may be equally good; 0 = never

@@ -66,7 +66,8 @@ cdef class Builder:
     cdef intp_t* starts             # first rows of the children of the last split
     cdef float64_t* child_pools     # weights W of these children, see NodeRecord.pool
     cdef intp_t sign                # of the monotonicity constraint of the last split, 0 = none
-    cdef float64_t middle           # limit between its children's values, see NodeRecord
+    cdef float64_t middle           # limit between the probabilities of its children, see
+                                    # NodeRecord.low
     cdef int32_t* child_features    # scratch for the features of one child, and
     cdef Segment* segments          # for its segments; NULL if the source has no segments
     cdef FrontierNode* new_children     # children of the last split, not yet in the frontier
@@ -87,7 +88,7 @@ cdef class Builder:
     # Split a leaf, decide that it remains a leaf, or defer it to the helpers.
     cdef int _grow_node(self, FrontierNode* leaf) except -1 nogil
     cdef int _grow_depth_first(self) except -1 nogil
-    # Tell the source which node is examined next.
+    # Let the source begin a node.
     cdef void _enter(self, const FrontierNode* leaf) noexcept nogil
     # Set `split` of a leaf.
     cdef int _examine(self, FrontierNode* leaf) except -1 nogil

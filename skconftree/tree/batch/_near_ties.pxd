@@ -21,8 +21,9 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 # The outcome of a split for a row is the index of the row's child. The joint outcomes of all
 # compared splits are counted in one pass over the rows. A cell is a combination of outcomes, one
 # of each split; the outcome of the last split varies fastest. The code of a value is its rank or
-# bin in the feature. A tally has the class weights of each cell, and the weight of its unlabeled
-# rows.
+# bin in the feature; a feature without codes is sorted: its rows are stored in the order of the
+# value. A Competitor is what the tree stores about a competitor. A tally has the class weights of
+# each cell, and the weight of its unlabeled rows.
 
 cdef struct Sides:
     # The outcomes of the rows of a node for one split.
@@ -43,12 +44,12 @@ cdef class RunnerUp:
     cdef CandidateSplits candidates  # of the splitter
     cdef NodeRows rows          # the rows of the table, arranged by node
     cdef float64_t min_weight   # smallest weight of a node whose split is compared
-    cdef bint by_logarithms     # the criterion is entropy, otherwise Gini influences are used
+    cdef bint by_logarithms     # the criterion is entropy; otherwise the Gini gains are compared
     cdef Arena arena            # owns the arrays
     cdef Sides splits[MAX_STORED_COMPETITORS + 1]  # of the split, and of its competitors
-    cdef const uint32_t* order  # if all features are sorted (then ids are not updated), the
-                                # entries (row << 1 and a bit) of the split's feature, in whose
-                                # order the rows are visited; else NULL
+    cdef const uint32_t* order  # if all features are sorted (then NodeRows.ids, the rows of the
+                                # node, is not updated), the entries (row << 1 and a bit) of the
+                                # split's feature, in whose order the rows are visited; else NULL
     cdef Competitor competitors[MAX_STORED_COMPETITORS]
     cdef int32_t* present       # [n_present] classes of the node
     cdef intp_t n_present

@@ -119,9 +119,10 @@ cdef class NodeRows:
 # StoredOrder: the order of the rows of one node before trial splits, which look-ahead makes and
 # discards to estimate their costs.
 #
-# divide() moves rows within the range of their node only, and entries of sparse columns within
-# the segments of the node (its ranges of entries). These parts of the arrays are copied and
-# restored. The first node is the largest one; its memory is reused for the others.
+# RowSource.divide() (_table_source.pxd), which divides a node between its children, moves rows
+# within the range of their node only, and entries of sparse columns within the segments of the
+# node (its ranges of entries). These parts of the arrays are copied and restored. The first node
+# is the largest one; its memory is reused for the others.
 
 cdef class StoredOrder:
     cdef NodeRows rows

@@ -20,7 +20,7 @@ from skconftree.utils._typedefs cimport (
 # A walk visits the values of a feature in ascending order and emits the candidate splits
 # between them: it passes their class counts to the score (the compiled split criterion). If the
 # criterion is additive, it passes sums over classes of phi(count) instead; phi is the score's
-# function of one count. A cut is the largest code that goes left.
+# function of one count. A cut is the largest code that goes left. An Arena owns arrays.
 #
 # Packed class counts: the counts of all classes in one 64-bit integer, `bits` wide each, so
 # that a row is added by one addition. 0 bits: too many classes, or too large counts.

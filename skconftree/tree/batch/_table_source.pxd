@@ -135,7 +135,7 @@ cdef class TableSource(RowSource):
     # One feature.
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes + 1]
     cdef int32_t* tally             # the same as integers, for integer weights
-    cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
+    cdef uint32_t* sorted_rows      # [SORT_LIMIT (_packed_rows.pxd)] entries of a small node
     cdef int32_t* sorted_codes      # [SORT_LIMIT] their codes
     cdef intp_t n_present           # rows with a value, if the feature is sorted
     cdef intp_t* at                 # [2, branches of a multiway split] next index to write

@@ -11,7 +11,8 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 # over the classes of phi, a function of one count), a walk may emit these sums instead of class
 # counts. The pool of a node or an outcome is its weight with unlabeled rows or, if `by_volume`,
 # the volume of its box: its limits in feature space. A cut (_split.pxd) divides the values of a
-# feature; its position is an integer. Categories are stored as integer codes.
+# feature; its position is an integer. Categories are stored as integer codes. An ExaminedNode
+# (_node.pxd) has the class counts of the node; an Arena owns arrays.
 
 # CategorySets: the candidate splits of a nominal feature, from the counts of its categories.
 #
@@ -117,8 +118,8 @@ cdef class CategorySets:
 
 cdef enum MissingRows:
     NONE            # no row misses a value, or such rows go right: nothing is added
-    LEFT
-    UNLABELED
+    LEFT            # they go left
+    UNLABELED       # only unlabeled rows miss a value; they go to the larger child
 
 
 cdef class CandidateSplits(Scan):
@@ -136,7 +137,7 @@ cdef class CandidateSplits(Scan):
     cdef ValueCounts values         # class counts of the rows with and without a value
 
     cdef Children children          # set by count_children()
-    cdef intp_t child_capacity
+    cdef intp_t child_capacity      # number of children that its arrays have space for
 
     cdef inline bint is_nominal(self, intp_t feature) noexcept nogil:
         return self.n_categories != NULL and self.n_categories[feature] > 0

@@ -27,7 +27,8 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 # the node). Among equals, the lowest feature wins, then the lowest cut. Rounding and the order
 # of sums therefore decide nothing. If the bound ranks features, scores break ties of ranks.
 #
-# Terms. The outcomes of a split are its children. Additive scores depend on the class counts n_c
+# Terms. The outcomes of a split are its children. A scan is a pass over the candidates of a node,
+# in blocks of at most BLOCK of them (_scan.pxd). Additive scores depend on the class counts n_c
 # of an outcome only through its weight and the sum of phi(n_c); the walk over a feature (which
 # reads its values in ascending order) can then update this sum instead of the counts. The pool of
 # a node or child is its weight with unlabeled rows, or its volume. A cut (_split.pxd) is how a
@@ -160,8 +161,8 @@ cdef class TestedFeatures(BestSplits):
     cdef NodeTest test              # the bound
     cdef float64_t* sums            # [3 or n_categories, n_classes] of the feature examined,
                                     # see Source.sum_by_class (_scan.pxd)
-    cdef float64_t* rough           # see Source.sum_roughly, or NULL
-    cdef uint8_t* states            # [n_features] what has been done: COUNTED, WALKED or RANKED
+    cdef float64_t* rough           # rough sums of all features, see Source.sum_roughly; or NULL
+    cdef uint8_t* states            # [n_features] COUNTED, WALKED or RANKED (_selection.pyx)
     cdef int32_t* counted           # [n_features] features tested last
 
     # Walk the features with the smallest p-values: the best one and the stored competitors.

@@ -30,7 +30,7 @@ cdef inline bint precedes(Cut a, Cut b) noexcept nogil:
 cdef struct Children:
     # The children of one split.
     intp_t n_outcomes           # 2 unless every category has a branch
-    float64_t* counts           # [n_outcomes, n_classes] unscaled
+    float64_t* counts           # [n_outcomes, n_classes] unscaled: without class weights
     float64_t* scaled           # [n_outcomes, n_classes] scratch, for counts on another
                                 # scale (ExaminedNode, _node.pxd)
     float64_t* pool             # [n_outcomes] weight with unlabeled rows, or volume of the child
@@ -55,7 +55,7 @@ cdef struct Split:
     intp_t rejected             # without a split, the feature of the best candidate, whose
                                 # threshold and evidence are set too, if the splitter stores
                                 # rejected candidates; else -1
-    intp_t reason               # why there is no split, a LeafReason (_settings.pxd)
+    intp_t reason               # why there is no split, a LeafReason (tree/_settings.pxd)
     Cut cut
     float64_t threshold         # NaN if the feature is nominal
     float64_t improvement       # weighted impurity decrease, as in scikit-learn

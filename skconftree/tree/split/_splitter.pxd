@@ -10,7 +10,8 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint64_t
 
 # A bound is the rule that accepts or rejects the best candidate split of a node. A source reads
-# the rows of a node. An Arena owns arrays.
+# the rows of a node. An ExaminedNode (_node.pxd) has the class counts of the node, a NodeRecord
+# its range of rows. An Arena owns arrays. The gain of a split is the decrease of the impurity.
 #
 # Precheck: whether the bound would reject every candidate split of a node, before they are
 # compared. Most split attempts at the leaves of a tree trained row by row end here: approximate
@@ -53,7 +54,7 @@ cdef class Splitter:
     cdef ExaminedNode node
     cdef Arena arena
     cdef intp_t max_features
-    cdef float64_t total_weight     # of the root, reweighted by class
+    cdef float64_t total_weight     # weight of the root, with class weights
     cdef bint stores_rejected       # find() describes the best candidate if it is rejected
     cdef bint samples_features      # not all features are examined
     cdef int32_t* sampled_features  # [n_features] features examined, if so
@@ -94,7 +95,7 @@ cdef class Splitter:
     cdef inline bint has_failed(self) noexcept nogil:
         return self.criterion.has_failed or (self.bound is not None and self.bound.has_failed)
 
-    # Impurity of unscaled counts, in scikit-learn's units.
+    # Impurity of unscaled counts (without class weights), in scikit-learn's units.
     cdef float64_t impurity(self, const float64_t* counts) noexcept nogil
     # Begin a node with these class counts.
     cdef void _enter(self, NodeRecord* record, const float64_t* counts) noexcept nogil
