@@ -12,6 +12,7 @@ from numbers import Real
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_range, check_tables
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport EvidenceBound, NodeStats, SplitEvidence
 from skconftree.bounds._likelihood cimport DirichletScore, log_likelihood_ratio
 from skconftree.utils._typedefs cimport float64_t, intp_t

@@ -17,6 +17,7 @@ from skconftree.bounds._contingency cimport (
     CHI2, EXACT, FREEMAN_HALTON, POINT, Contingency, Fisher, chi2_rule_log_pvalue,
     table_pvalues,
 )
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 

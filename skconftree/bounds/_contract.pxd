@@ -80,6 +80,9 @@ cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
 
 
 cdef class Bound(Kernel):
+    # Kernel, the base class of scores too, stores exceptions of methods in Python until the
+    # tree can raise them.
+    #
     # Race bounds and significance tests define decide() only, about the best split by the
     # tree's criterion. They have no `score`; the other bounds do.
     cdef public Score score
@@ -172,7 +175,7 @@ cdef class RaceBound(Bound):
     cdef public float64_t tie_threshold     # if the radius is at most this, split although
                                             # other features may be equally good; 0 = never
     cdef public bint against_no_split       # the only competitor is "no split"
-    cdef Impurity impurity
+    cdef Impurity impurity                  # that of the criterion
 
     # A subclass returns the confidence radius for a split with these children, per row on
     # the scale of the impurity, and the statistic, by default the confidence 1 - delta.

@@ -17,11 +17,11 @@ from numbers import Real
 from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memcpy
 
-from skconftree.criteria._criterion import CRITERIA
+from skconftree.criteria._criterion import CRITERIA     # classes of criteria, by name
 from skconftree.criteria._impurity cimport impurity_code
 from skconftree.criteria._score cimport ATTEMPTS, stats_from_counts, sum_of
 from skconftree.criteria._score import is_integral, raise_undefined
-from skconftree.utils._inline cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING      # relative rounding error of sums
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 BoundEvaluation = namedtuple(

@@ -21,6 +21,7 @@ from scipy.special.cython_special cimport betainc, betainccinv, betaincinv, beta
 
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_counts, check_range
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, SplitBlock
 from skconftree.criteria._score cimport TABLE_LIMIT, sum_of     # largest size of a table
 from skconftree.utils._memory cimport Blocks, release_all, release, resized_array, new_array

@@ -14,6 +14,7 @@ from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
 
 from skconftree.bounds._contingency cimport Contingency, log_chi2_tail
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport (
     NodeStats, NodeTest, Score, SplitEvidence, SplitBlock,
 )

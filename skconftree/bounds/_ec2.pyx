@@ -14,6 +14,7 @@ import numpy as np
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_range, check_tables
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.criteria._score cimport sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t

@@ -12,6 +12,7 @@ from numbers import Real
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_range, check_tables
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport EvidenceBound, NodeStats, SplitEvidence
 from skconftree.bounds._likelihood cimport (
     DirichletScore, largest_log_likelihood, log_likelihood_ratio,

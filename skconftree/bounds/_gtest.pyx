@@ -15,6 +15,7 @@ from skconftree.bounds._base import BaseBound, TreeDefaults, check_tables
 from skconftree.bounds._contingency cimport (
     G_TEST, Contingency, expect_by_chance, g_log_pvalue, log_chi2_tail, table_pvalues,
 )
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 

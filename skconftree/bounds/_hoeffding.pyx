@@ -14,6 +14,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, log, log2, sqrt
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport (
     IntervalBound, NodeStats, RaceBound, Score, SplitEvidence, SplitBlock,
 )

@@ -3,8 +3,9 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 
 # The Dirichlet-multinomial likelihood of a split, shared by the two bounds (split rules) that
 # average it over all candidate splits. The outcomes of a split are its children. A Score is a
-# function of class counts that the split search minimizes (criteria/_score.pxd). This one is a sum
-# of phi() over the classes of each outcome, plus total() over the outcomes.
+# function of class counts that the split search minimizes, for a block of candidate splits at a
+# time (SplitBlock, criteria/_score.pxd). This one is the sum of total() over the outcomes, minus
+# the sum of phi() over the outcomes and their classes.
 
 cdef class DirichletScore(Score):
     # Minus the log likelihood of the labels if each outcome of the split has

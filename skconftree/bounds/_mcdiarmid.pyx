@@ -13,6 +13,7 @@ import numpy as np
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, broadcast_table, check_choice, check_range
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport NodeStats, RaceBound, SplitEvidence
 from skconftree.criteria._impurity cimport ENTROPY
 from skconftree.utils._typedefs cimport float64_t, intp_t

@@ -45,6 +45,7 @@ cdef float64_t corrected_quantile(float64_t delta, float64_t comparisons) noexce
 # a node, computes for every candidate split. Cross entropy is entropy plus divergence: a floor is
 # the exact entropy plus a lower limit of the divergence. An outcome is a child. A Score is a
 # function of class counts that the scan minimizes; a SplitBlock has the counts of some splits.
+# NodeStats describes the node.
 
 cdef struct Sides:
     # Floors of the two children of a split.

@@ -14,6 +14,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
 from skconftree.tree.split._scan cimport sum_of
+# reasons why a node remains a leaf, see LeafReason; NO_LIMIT is None in Python
 from skconftree.tree._settings cimport (
     MAX_DEPTH, MAX_LEAF_NODES, MIN_SAMPLES_LEAF, MIN_SAMPLES_SPLIT, MAX_STORED_COMPETITORS,
     NO_LEAF, NO_LIMIT, PURE, GrowthSettings,

@@ -19,7 +19,7 @@ from skconftree.tree.batch._partition cimport (
     copy_entries, mark_distinct, partition_sorted, partition_values, scatter_entries,
     scatter_values,
 )
-from skconftree.utils._sorting cimport ordered_bits, value_of_bits
+from skconftree.utils._sorting cimport ordered_bits, value_of_bits   # integers that sort as floats
 
 cdef class NodeRows:
     """The working copy of a sample for one worker (thread).

@@ -11,8 +11,8 @@ classes of phi(count), the criterion's function of a count. A tagged row is (cou
 cimport cython
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoded_table cimport MAX_LEVELS
-from skconftree.utils._inline cimport lowest_bit
+from skconftree.tables._encoded_table cimport MAX_LEVELS   # codes that fit into a byte
+from skconftree.utils._inline cimport lowest_bit           # index of the lowest set bit
 from skconftree.utils._typedefs cimport int64_t
 
 cdef enum:

@@ -15,11 +15,12 @@ from skconftree.tree.batch._subtrees cimport append_tree, join_trees
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
+# a walk over more than REPEATS copies of a row, on average, counts them together
 from skconftree.tree.split._scan cimport REPEATS, Scan, ValueCounts
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
-from skconftree.utils._inline cimport midpoint
-from skconftree.utils._memory cimport Arena
+from skconftree.utils._inline cimport midpoint      # the threshold between two values
+from skconftree.utils._memory cimport Arena         # owns arrays
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, intp_t
 
 # PartitionedSource: the nodes of a tree whose rows are stored in parts, elsewhere: in files or on

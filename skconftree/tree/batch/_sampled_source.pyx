@@ -24,14 +24,15 @@ from skconftree.tree.batch._packed_rows cimport (
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
+# a walk over more than REPEATS copies of a row, on average, counts them together
 from skconftree.tree.split._scan cimport (
     BLOCK, REPEATS, Scan, ValueCounts, sum_values, clear_values,
 )
-from skconftree.tree.split._selection cimport tolerance_of
+from skconftree.tree.split._selection cimport tolerance_of   # scores that differ by less are equal
 from skconftree.tree.split._split cimport Children, Split
-from skconftree.utils._inline cimport highest_bit, midpoint, prefetch
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._sorting cimport counts_to_offsets, insert_keys
+from skconftree.utils._inline cimport highest_bit, midpoint, prefetch   # midpoint: a threshold
+from skconftree.utils._memory cimport Arena     # owns arrays
+from skconftree.utils._sorting cimport counts_to_offsets, insert_keys   # insertion sort
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
     uint8_t,

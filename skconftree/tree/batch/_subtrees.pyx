@@ -8,7 +8,7 @@ from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._table_source cimport TableSource
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord, RootStats
-from skconftree.tree.split._selection cimport Best, BestSplits
+from skconftree.tree.split._selection cimport Best, BestSplits   # best split of a feature; of all
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t

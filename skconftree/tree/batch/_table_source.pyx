@@ -18,7 +18,8 @@
 # The position of a cut is the largest code that goes left or, if the feature is sorted, the
 # number of rows. The pool is the unlabeled rows, whose label is n_classes (K). Rows are
 # weighted by integers, `count`, or by `weight`; both are NULL if all weights are 1.
-# `ids`, `node_y`, `node_count` and `node_weight` are in node order: a node is a range.
+# `ids`, `node_y`, `node_count` and `node_weight` are in node order: a node is a range. MAX_LEVELS
+# is the number of codes that fit into a byte.
 
 from libc.math cimport ceil, fmax, fmin
 from libc.string cimport memset

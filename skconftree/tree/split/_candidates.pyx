@@ -17,8 +17,8 @@ from libc.string cimport memcpy, memmove, memset
 from skconftree.bounds._contract cimport NodeStats
 from skconftree.criteria._score cimport sum_of
 from skconftree.tree.split._node cimport NodeRecord
-from skconftree.utils._box cimport share_below
-from skconftree.utils._draws cimport mix, unit
+from skconftree.utils._box cimport share_below  # share of the volume below a threshold
+from skconftree.utils._draws cimport mix, unit  # hash, and random number in [0, 1), of a key
 
 cdef enum:
     LARGEST_POWER = 1000    # of 2; sums of larger powers may overflow

@@ -6,8 +6,10 @@
 # scales differ only with class_weight or if repeats do not count. W is the weight of a node with
 # its unlabeled rows, or the volume of its box, its limits in feature space.
 #
-# One object is shared by the source, which reads the rows of the node, by CategorySets, which
-# has the candidate splits of nominal features, and by the selection of the best candidate.
+# NodeStats (criteria/_score.pxd) are the statistics of a node on one scale, Children those of the
+# children of a split. One object is shared by the source, which reads the rows of the node, by
+# CategorySets, which has the candidate splits of nominal features, and by the selection of the
+# best candidate.
 
 from skconftree.bounds._contract cimport NodeStats
 from skconftree.tree._settings cimport GrowthSettings

@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memmove, memset
 from skconftree.criteria._criterion cimport outcome_entropy
 from skconftree.criteria._score cimport NodeStats, sum_of
 from skconftree.tree._settings cimport MONOTONIC_CST
-from skconftree.tree.split._scan cimport BLOCK
+from skconftree.tree.split._scan cimport BLOCK      # largest number of candidates of a block
 from skconftree.tree.split._split cimport Children, precedes
 
 cdef enum:

@@ -19,9 +19,11 @@ from skconftree.bounds._contract cimport (
 )
 from skconftree.criteria._criterion cimport GAIN_ERROR
 from skconftree.criteria._criterion import Entropy, Gini
+# reasons why a node remains a leaf, see LeafReason
 from skconftree.tree._settings cimport (
     MIN_IMPURITY_DECREASE, MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF, NO_CANDIDATE, REJECTED,
 )
+# selections, one for each kind of bound
 from skconftree.tree.split._selection cimport (
     BestSplits, SmallestCost, SummedEvidence, TestedFeatures,
 )
