@@ -72,9 +72,9 @@ cdef float64_t trigamma_excess(float64_t x) noexcept nogil
 @cython.final
 cdef class CredibleFloor(Score):
     cdef Heterogeneity kind
-    cdef float64_t alpha
+    cdef float64_t alpha            # pseudo-count of each class
     cdef float64_t prior_rows       # alpha, summed over the classes
-    cdef float64_t delta
+    cdef float64_t delta            # tail probability of each limit
     cdef float64_t largest          # heterogeneity of the uniform distribution
     cdef float64_t z                # normal quantile of 1 - delta
     cdef float64_t gain             # correction of the mean that is added; 0 for more
@@ -126,6 +126,7 @@ cdef class CredibleFloor(Score):
     cdef float64_t entropy_term(self, float64_t n) noexcept nogil
     # Term of a class; mean_from_sum() takes the sum of these terms over the classes.
     cdef float64_t phi_of(self, float64_t count) noexcept nogil
+    # The same as moments(), from the tables.
     cdef void moments_of(
         self, const float64_t* counts, float64_t* mean, float64_t* variance
     ) noexcept nogil

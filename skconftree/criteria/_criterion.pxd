@@ -34,10 +34,10 @@ cdef class Criterion(Score):
     cdef float64_t impurity(self, const float64_t* counts, float64_t n) noexcept nogil
 
     # Approximate scores per row of n candidate splits, at most LANES (the largest number of
-    # thresholds that are scored together, _lanes.pxd), and the
-    # shares of the rows that go left. `left` is the share of the node's rows that are of a
-    # class and go left, [n_classes, LANES], within SHARE_ERROR of the share of the class; the
-    # scores are within GAIN_ERROR. Entropy and Gini index only.
+    # thresholds that are scored together, utils/_lanes.pxd), and the shares `n_left` of the rows
+    # that go left. `left` is the share of the node's rows that are of a class and go left,
+    # [n_classes, LANES], within SHARE_ERROR of the share of the class; the scores are within
+    # GAIN_ERROR. Entropy and Gini index only.
     cdef void rough_scores(
         self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
     ) noexcept nogil

@@ -32,7 +32,8 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 # builder without look-ahead grows a tree for each child, and the cost of its cheapest pruning
 # is used. Trial trees are grown from the rows of the node and discarded. Only the costs of
 # their nodes are stored, and the order of the rows is restored. Only splits that the bound
-# accepts are tried. The runner-up is the cheapest split tried that is not made.
+# accepts are tried. The runner-up is the cheapest split tried that is not made. TrialCosts are the
+# costs of both, which the tree stores.
 #
 # Greedy growth depends on the rows of a node only. The trial tree of the split that is made
 # therefore contains, for each child, the trial tree of the split that the child would make

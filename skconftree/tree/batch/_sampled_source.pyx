@@ -369,7 +369,7 @@ cdef intp_t walk_square_keys(
 
 cdef enum:
     MIN_PRUNED_ROWS = 256   # the rows of smaller nodes are all sorted
-    MAX_RUNS = 2048
+    MAX_RUNS = 2048         # ranges of ranks (see below), whose rows are counted
     RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
     CORNERS = 3             # of the box of a run (see below); the previous run has the fourth
     # In units of tolerance_of(weight of the node), see _selection.pxd.

@@ -211,9 +211,9 @@ cdef class Source:
     cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil
     # For each class and each cut of the feature, the approximate share of the node's rows
     # that are of the class and go left: [n_classes, LANES], for at most LANES cuts
-    # (utils/_lanes.pxd). The error is
-    # below SHARE_ERROR (criteria/_criterion.pxd) times the share of the class. Returns the
-    # number of cuts with different left outcomes; -1 if approximation is not cheap.
+    # (utils/_lanes.pxd). The error is below SHARE_ERROR (criteria/_criterion.pxd) times the
+    # share of the class. Returns the number of cuts with different left outcomes; -1 if
+    # approximation is not cheap.
     cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil
     # The position of a cut with all values on the left.
     cdef intp_t end_position(self, intp_t feature) noexcept nogil
