@@ -1,4 +1,9 @@
-"""Bound (split rule) by posterior odds (Bayes factors); the kernel is its compiled object."""
+"""Bound (split rule) by posterior odds (Bayes factors); the kernel is its compiled object.
+
+An `EvidenceBound` averages the evidence, here a likelihood ratio, over all candidate splits of a
+node. `DirichletScore` computes the Dirichlet-multinomial likelihood of the labels. The outcomes
+of a split are its children.
+"""
 
 from libc.math cimport INFINITY, exp, log, log1p
 
@@ -7,6 +12,7 @@ from numbers import Real
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_range, check_tables
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport EvidenceBound, NodeStats, SplitEvidence
 from skconftree.bounds._likelihood cimport DirichletScore, log_likelihood_ratio
 from skconftree.utils._typedefs cimport float64_t, intp_t

@@ -1,4 +1,8 @@
-"""Bound (split rule) by the chi-squared test, with Yates' correction and Fisher's exact test."""
+"""Bound (split rule) by the chi-squared test, with Yates' correction and Fisher's exact test.
+
+A kernel is the compiled object of a bound. `Contingency` (_contingency.pxd) tests one table of
+outcomes (children) and classes at a time. A rank is a number by which features compete.
+"""
 
 from numbers import Real
 
@@ -13,14 +17,15 @@ from skconftree.bounds._contingency cimport (
     CHI2, EXACT, FREEMAN_HALTON, POINT, Contingency, Fisher, chi2_rule_log_pvalue,
     table_pvalues,
 )
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
-cdef enum Correction:
+cdef enum Correction:   # factor of the p-value
     NO_CORRECTION
-    ATTRIBUTES
-    TESTS
+    ATTRIBUTES          # number of features with candidate splits
+    TESTS               # this, times the number of candidate splits of the feature
 
 
 cdef class Chi2Kernel(Bound):
@@ -50,6 +55,7 @@ cdef class Chi2Kernel(Bound):
     cdef float64_t rank(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r, float64_t max_rank,
     ) noexcept nogil:
+        # Without the number of features. A rank above max_rank need not be exact.
         cdef float64_t factor = 0.0, log_p
         if self.correction == TESTS:
             factor = stats.log_feature_candidates

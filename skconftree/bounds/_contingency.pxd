@@ -1,5 +1,9 @@
 # Tests of independence in a contingency table, shared by the bounds (split rules) `gtest` and
 # `chi2`, and the number of splits expected by chance, the evidence that all bounds report.
+#
+# A table has r rows, the outcomes (children) of a split, and k columns, the classes. ByChance is
+# the number of splits expected by chance, NodeStats describes the node that is split
+# (_contract.pxd). An Arena owns arrays.
 
 from skconftree.bounds._contract cimport ByChance, NodeStats
 from skconftree.utils._memory cimport Arena
@@ -19,8 +23,8 @@ cdef enum Independence:
 
 cdef class Contingency:
     # One table at a time, without its empty rows and columns. Used by one thread.
-    # reserve() must be called before a table is tested. The outcomes are the rows of the table,
-    # the classes its columns; the observations that it counts are rows of the training data.
+    # reserve() must be called before a table is tested, and load() sets the table. The
+    # observations that it counts are rows of the training data.
     cdef Arena arena
     cdef intp_t r                       # number of outcomes that have observations
     cdef intp_t k                       # number of classes that have observations
@@ -52,16 +56,23 @@ cdef class Contingency:
     cdef void load(self, const float64_t* table, intp_t r, intp_t k) noexcept nogil
     cdef float64_t degrees_of_freedom(self) noexcept nogil
     cdef float64_t g_statistic(self) noexcept nogil
+    # Pearson's chi-squared statistic; `yates`: with Yates' continuity correction.
     cdef float64_t pearson(self, bint yates) noexcept nogil
     cdef float64_t smallest_expected(self) noexcept nogil
     cdef bint is_integral(self) noexcept nogil
+    # Exact p-value; need not be exact if its logarithm is above max_log_p.
     cdef float64_t fisher(self, Fisher kind, float64_t max_log_p) noexcept nogil
 
-    cdef float64_t log_fac(self, float64_t count) noexcept nogil
-    cdef float64_t capacity_beyond_first(self) noexcept nogil
+    cdef float64_t log_fac(self, float64_t count) noexcept nogil    # log(count!)
+    cdef float64_t capacity_beyond_first(self) noexcept nogil   # sum of remaining[1:]
+    # Whether there are too many tables to enumerate. The entries of one axis, with the sums
+    # `merged`, are combined into two for the estimate; `sums` are those of the other axis.
     cdef bint too_many_tables(
         self, const float64_t* merged, intp_t n_merged, const float64_t* sums, intp_t n_sums,
     ) noexcept nogil
+    # Add the probabilities of the tables that agree in the cells filled so far to `tail`: fill
+    # the cells of class c from outcome z on with `rows` observations. The outcomes after z have
+    # space for `n_remaining`; log_p is the log probability, without the cells to be filled.
     cdef void enumerate_column(
         self, intp_t c, intp_t z, float64_t rows, float64_t n_remaining, float64_t log_p
     ) noexcept nogil
@@ -71,6 +82,7 @@ cdef class Contingency:
 # itself is below the smallest float.
 cdef float64_t log_chi2_tail(float64_t df, float64_t x) noexcept nogil
 
+# Logarithm of the p-value of the likelihood-ratio test of a table [r, k].
 cdef float64_t g_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k
 ) noexcept nogil
@@ -82,8 +94,8 @@ cdef float64_t expect_by_chance(
     Contingency work, const NodeStats* stats, const float64_t* table, intp_t r, ByChance* result,
 ) noexcept nogil
 
-# The smallest expected count selects the test, see chi2_pvalue(). A logarithm above
-# max_log_p need not be exact, only above it.
+# Logarithm of the p-value of the test that the smallest expected count selects, see
+# chi2_pvalue(). If it is above max_log_p, it need not be exact, only above that.
 cdef float64_t chi2_rule_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind, float64_t max_log_p,
 ) noexcept nogil

@@ -8,9 +8,10 @@ import numpy as np
 from skconftree.criteria._score cimport sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
-# The rows of a table are the outcomes (children) of a split, its columns the classes. The margins
-# are the row and column sums. NodeStats describe the node that is split, ByChance the number of
-# splits expected by chance (_contract.pxd). `delta` is the significance level of a bound.
+# The r rows of a table are the outcomes (children) of a split, its k columns the classes. The
+# margins are the row and column sums. NodeStats describe the node that is split, ByChance the
+# number of splits expected by chance (_contract.pxd). `delta` is the significance level of a bound
+# (split rule). Contingency.reserve() allocates arrays, which its Arena owns.
 
 cdef enum:
     FACTORIALS = 1024       # logarithms of n! are tabulated for smaller n
@@ -31,7 +32,7 @@ cdef enum:
 
 # Log probabilities of equally likely tables differ by rounding, which grows with log n!.
 cdef float64_t EQUALLY_LIKELY = 1e-7
-cdef float64_t ROUNDING = 1e-15
+cdef float64_t ROUNDING = 1e-15     # relative error of logarithms of factorials
 # Below it, the tail computed by SciPy loses accuracy and then underflows.
 cdef float64_t SMALL_TAIL = 1e-280
 cdef float64_t LOG_10 = log(10.0)
@@ -227,11 +228,11 @@ cdef class Contingency:
         self, const float64_t* merged, intp_t n_merged, const float64_t* sums, intp_t n_sums,
     ) noexcept nogil:
         # Whether more than MAX_TABLES tables have the same row and column sums. `merged` are the
-        # sums along one axis, `sums` those along the other. The entries of the merged axis are
+        # sums along one axis, `sums` those along the other. The entries of the first axis are
         # combined into two parts of about equal size, and the tables with these two parts are
         # counted. Their number is at most that of the original tables, and equal to it if the
         # merged axis has two entries. n_ways[s] is the number of ways in which the first `sums`
-        # put s observations into the first part. Further sums never decrease n_ways[first], so
+        # put s observations into the first part. Further sums never decrease the last element, so
         # the count can end early, long before it overflows. True also if it would take too long.
         cdef intp_t c, s, rows, size
         cdef float64_t first = 0.0, largest = 0.0, n_tables = 1.0, window

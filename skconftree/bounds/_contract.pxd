@@ -11,8 +11,18 @@ from skconftree.utils._typedefs cimport float64_t, intp_t
 # the best one. A Bound decides whether the evidence for it suffices. Both see class counts
 # and nothing else: no rows, no features. A growing leaf is a leaf of a tree that is trained
 # by partial_fit; it attempts to split repeatedly. NodeStats, SplitBlock and Score are defined in
-# criteria/_score.pxd, with their units; this file re-exports them. The scores in
-# SplitEvidence are per row: divided by the sum of the counts that the score was given.
+# criteria/_score.pxd, with their units; this file re-exports them.
+#
+# Kinds of bounds. A race bound requires that the best split beats its competitor, by default
+# the best split of another feature (the runner-up), by more than a confidence radius. An interval
+# bound requires that the upper limits of the children's impurities are below a lower limit of
+# the node's. An evidence bound averages a measure of evidence, such as a Bayes factor, over all
+# candidate splits. A node test tests features before their splits are compared. Other bounds
+# are significance tests of the best split.
+#
+# Arguments of the methods. `child_counts` is [r, n_classes]: class counts of the r children of
+# the best candidate split. `counts` are those of one child, n is their sum, and `pool` is the
+# weight of the child (NodeStats.pool).
 #
 # Scales. With `class_weight` a node has two scales. The criterion sees every count times
 # the weight of its class. A bound and its score see the same proportions, but each child
@@ -35,18 +45,19 @@ cdef struct ByChance:
 
 cdef struct SplitEvidence:
     # Why a split was made. Stored for every internal node; NaN = does not apply. The
-    # scores are the criterion's, on its scale, per row.
+    # scores are the criterion's, on its scale, per row: divided by the sum of the counts.
     float64_t score             # of the split
     float64_t runner_up_score   # of the best split of another feature, infinity if there is
                                 # none; of no split if that is the only competitor, as for
                                 # interval and evidence bounds
-    intp_t runner_up_feature    # feature of the runner-up; -1 = no split
+    intp_t runner_up_feature    # feature of the runner-up; -1 = no split, -2 = not set
     float64_t parent_limit      # interval bounds: the limit that the children had to stay
                                 # below, per unit of pool (weight of the node with
-                                # unlabeled rows, or the volume of its box in feature
-                                # space); else the impurity of the node, which the scan
-                                # sets before decide()
-    float64_t child_limit       # the children's limit (interval bounds), per unit of pool
+                                # unlabeled rows, or its volume: that of its limits in
+                                # feature space); else the impurity of the node, which
+                                # the scan sets before decide()
+    float64_t child_limit       # interval bounds: sum of the children's limits, per unit of
+                                # pool
     float64_t radius            # confidence radius (race bounds), on the scale of the scores
     float64_t statistic         # the number that decided, see BaseBound.statistic_name
     ByChance by_chance          # the tree computes it unless decide() has done so
@@ -69,8 +80,11 @@ cdef inline void clear_evidence(SplitEvidence* evidence) noexcept nogil:
 
 
 cdef class Bound(Kernel):
+    # Kernel, the base class of scores too, stores exceptions of methods in Python until the
+    # tree can raise them.
+    #
     # Race bounds and significance tests define decide() only, about the best split by the
-    # tree's criterion. They have no `score`; interval and evidence bounds do.
+    # tree's criterion. They have no `score`; the other bounds do.
     cdef public Score score
 
     # Within a feature, the scan selects the best split by the score. By default, features
@@ -87,7 +101,7 @@ cdef class Bound(Kernel):
     # then compared by gain. Requires rank().
     cdef public bint ranks_by_gain
 
-    # Whether may_accept() can return False, which saves the comparison of splits.
+    # Whether may_accept() can return False; the splits of the node are then not compared.
     cdef public bint rejects_by_gain
 
     cdef float64_t rank(
@@ -101,7 +115,9 @@ cdef class Bound(Kernel):
         self, const NodeStats* stats, float64_t gain, float64_t lead
     ) noexcept nogil
     cdef float64_t rank_of_gain(self, const NodeStats* stats, float64_t gain) noexcept nogil
+    # Called once per node, before decide().
     cdef void node_begin(self, const NodeStats* stats) noexcept nogil
+    # Whether the node is split.
     cdef bint decide(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
@@ -109,10 +125,11 @@ cdef class Bound(Kernel):
 
 
 cdef class IntervalBound(Bound):
-    # Splits iff the sum of the children's costs is below `limit`. Requires cost(),
-    # node_begin() and `score`, a certified lower bound of the cost (a floor). The scan
-    # discards splits whose floor shows that they cannot be the best.
-    cdef public float64_t limit         # set by node_begin
+    # Splits iff the sum of the children's costs (upper limits of their impurities, times
+    # their weights) is below `limit`. Requires cost(), node_begin() and `score`, a lower
+    # bound of the sum of costs that is cheaper to compute (a floor). The scan discards
+    # splits whose floor shows that they cannot be the best.
+    cdef public float64_t limit         # lower limit of the node, set by node_begin()
 
     cdef float64_t cost(
         self, const float64_t* counts, float64_t n, float64_t pool, intp_t r
@@ -144,28 +161,25 @@ cdef class NodeTest(Bound):
 
     # Logarithms of p-values; NaN = the feature cannot be tested. `sums` is [3, n_classes]:
     # the weights of the rows, their values minus a constant, and the squares of these.
-    # `counts` is [m, n_classes], of the categories.
+    # `counts` is [m, n_classes], of the m categories that occur.
     cdef float64_t test_values(self, const float64_t* sums, intp_t n_classes) noexcept nogil
     cdef float64_t test_categories(
         self, const float64_t* counts, intp_t m, intp_t n_classes
     ) noexcept nogil
 
 
-# Race bounds: the best split must beat its best competitor, the best split of another feature, by
-# more than a confidence radius.
-
 cdef class RaceBound(Bound):
     cdef public intp_t n_classes
-    cdef public float64_t delta
-    cdef public float64_t factor            # the lead must exceed factor * radius
+    cdef public float64_t delta             # the nominal confidence of the radius is 1 - delta
+    cdef public float64_t factor            # the best split must be better by factor * radius
     cdef public float64_t tie_threshold     # if the radius is at most this, split although
                                             # other features may be equally good; 0 = never
     cdef public bint against_no_split       # the only competitor is "no split"
-    cdef Impurity impurity
+    cdef Impurity impurity                  # that of the criterion
 
-    # A subclass returns the confidence radius for a split with these children,
-    # [r, n_classes], per row on the scale of the impurity, and the statistic, by default
-    # the confidence 1 - delta. All other fields of `evidence` are set.
+    # A subclass returns the confidence radius for a split with these children, per row on
+    # the scale of the impurity, and the statistic, by default the confidence 1 - delta.
+    # All other fields of `evidence` are set.
     cdef float64_t radius(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,

@@ -2,10 +2,12 @@
 
 A bound accepts or rejects the best candidate split of a node; its kernel is the compiled object.
 The scores of splits are to be minimized, and the scan is the search that computes them. The
-competitor (runner-up) is the best split of another feature. A rank orders features by the
-bound. A cost is an upper limit of the impurity of a child, a floor a lower limit of the cost.
-The outcomes of a split are its children. W (pool) is the weight of a node with unlabeled rows,
-or its volume.
+competitor (runner-up) is the best split of another feature. A rank is a number by which the
+bound compares features; the smallest is the best. A cost is an upper limit of the impurity of
+a child, a floor a lower limit of the cost, and a radius half the width of a confidence
+interval. The outcomes of a split are its children. W (pool) is the weight of a node with
+unlabeled rows, or its volume. A method in Python may raise an exception: the kernel calls it up
+to ATTEMPTS times, and holds the exception until the tree can raise it.
 """
 
 import numpy as np
@@ -15,11 +17,11 @@ from numbers import Real
 from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memcpy
 
-from skconftree.criteria._criterion import CRITERIA
+from skconftree.criteria._criterion import CRITERIA     # classes of criteria, by name
 from skconftree.criteria._impurity cimport impurity_code
 from skconftree.criteria._score cimport ATTEMPTS, stats_from_counts, sum_of
 from skconftree.criteria._score import is_integral, raise_undefined
-from skconftree.utils._inline cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING      # relative rounding error of sums
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 BoundEvaluation = namedtuple(
@@ -67,7 +69,7 @@ cdef class Bound(Kernel):
             )
 
     def reserve(self, intp_t n_classes, intp_t n_outcomes):
-        """Allocate the memory that rank() and decide() need, which cannot fail.
+        """Allocate memory for rank() and decide(), which cannot raise an exception.
 
         Called before them, and again before splits may have more classes or outcomes.
         """
@@ -185,7 +187,7 @@ cdef class Bound(Kernel):
             sharp_floor /= stats.pool
             evidence.score = evidence.child_limit
         split = self.decide(&stats, &counts[0, 0], r, &evidence)
-        self.raise_held()
+        self.raise_held()   # an exception of a method in Python
         return BoundEvaluation(
             bool(split), evidence.score, evidence.runner_up_score, evidence.parent_limit,
             evidence.child_limit, evidence.radius, evidence.statistic, floor,
@@ -241,7 +243,7 @@ cdef class PythonBound(Bound):
 
 
 cdef class IntervalBound(Bound):
-    """A bound that scores splits itself, by the upper limit of the children."""
+    """A bound that scores splits itself, by upper limits of the children's impurities."""
 
     def check(self):
         """See `Bound.check`."""
@@ -294,7 +296,7 @@ cdef class IntervalBound(Bound):
 
 
 cdef class EvidenceBound(Bound):
-    """A bound that averages the evidence of all candidate splits."""
+    """A bound that averages the evidence (a likelihood ratio) of all candidate splits."""
 
 
 cdef class NodeTest(Bound):

@@ -3,10 +3,12 @@
 """Credible limits of a node's heterogeneity, and the bound of BOCT.
 
 BOCT are the Bayesian online classification trees of Collet and Pietquin. Heterogeneity is
-their term for an impurity as a function of the class probabilities. A bound is a split rule; its
-kernel is the compiled object. A score is minimized by the split search (scan), and a floor is a
-lower limit of the upper credible limit of a child (its cost), which is cheap to compute. The
-pool of a node is its weight with unlabeled rows. The memo is a cache of limits.
+their term for an impurity as a function of the class probabilities mu. A bound is a split rule;
+its kernel is the compiled object. A score is minimized by the split search (scan), and a floor is
+a lower limit of the upper credible limit of a child (its cost), which is cheap to compute. The
+pool of a node is its weight with unlabeled rows, or its volume. The memo is a cache of limits.
+alpha is the pseudo-count of each class, psi the digamma function, z a normal quantile, and K the
+number of classes. `_credible.pxd` describes the fields and methods.
 """
 
 from functools import lru_cache
@@ -19,8 +21,9 @@ from scipy.special.cython_special cimport betainc, betainccinv, betaincinv, beta
 
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_counts, check_range
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, SplitBlock
-from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
+from skconftree.criteria._score cimport TABLE_LIMIT, sum_of     # largest size of a table
 from skconftree.utils._memory cimport Blocks, release_all, release, resized_array, new_array
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint64_t
 
@@ -103,10 +106,10 @@ cdef void moments(
 cdef float64_t tail_quantile(
     float64_t p, float64_t q, float64_t z, float64_t* margin
 ) noexcept nogil:
-    # Logit of the upper quantile of Beta(p, q) with tail probability 1 - Phi(z), z > 0, by
-    # one Newton step in the signed likelihood root of the logit (error of order m^{-3/2},
-    # m = min(p, q)). The true logit is at least the result minus the margin; the tests
-    # verify this on a dense grid.
+    # Logit of the upper quantile of Beta(p, q) with tail probability 1 - Phi(z), z > 0. The
+    # signed square root of the likelihood ratio statistic of the logit is nearly normal: one
+    # Newton step sets it to z (error of order m^{-3/2}, m = min(p, q)). The true logit is at
+    # least the result minus the margin; the tests verify this on a dense grid.
     cdef float64_t n = p + q
     cdef float64_t sd = sqrt(n / (p * q))
     cdef float64_t u = 1.0 / p
@@ -173,8 +176,9 @@ cdef float64_t binary_upper(
     # P(X > 1 - x) is at most (x / (1 - x))^(a - b).
     if x < 0.5 and (a - b) * log(x / (1.0 - x)) < log(delta) - 40.0:
         return binary_heterogeneity(kind, x)
-    # Solve for u = 1/2 - x. For small u the mass is proportional to u, so Newton's method
-    # uses logarithms. H is flat at u = 0, so cancellation there is harmless.
+    # Solve for u = 1/2 - x. For small u the probability is proportional to u, so Newton's
+    # method uses logarithms. The heterogeneity is flat at u = 0, so cancellation there is
+    # harmless.
     log_beta = betaln(a, b)
     # A slightly wider bracket, because the solution may be this end of it.
     low = max(0.5 - x, 0.0) * (1.0 - 1e-6)
@@ -277,27 +281,29 @@ cdef float64_t matched_limit(
     return sqrt(x) if kind == DEVIATION else x
 
 
-# -- Certified floors of credible limits, cheap enough for every candidate split ---
-cdef intp_t FILL_SIZE = 65536           # entries filled at a time
+# -- Floors of credible limits, cheap enough for every candidate split ---
+cdef intp_t FILL_SIZE = 65536           # entries of a table that are filled at a time
 # The posterior mean is below the upper limit for every delta up to MEAN_IS_FLOOR: over all
-# counts, both priors and K = 2, ..., 100 the smallest P(H >= E[H]) is 0.317. For larger
+# counts, both priors and K = 2, ..., 100 the smallest probability that the heterogeneity H is
+# at least its posterior mean E[H] is 0.317. For larger
 # delta, the mean minus LOSS (delta - MEAN_IS_FLOOR) / (rows + 1) is below the limit, for
 # the entropy times the logarithm of the rows. Pure nodes are the worst case: at delta = 1/2
 # they need 0.331 / (rows + 1), and LOSS gives 0.34 / (rows + 1).
 cdef float64_t MEAN_IS_FLOOR = 0.3
 cdef float64_t LOSS = 1.7
-cdef intp_t ROOT_CELLS = 512
-cdef float64_t ROOT_END = 8.0       # plus z: there the other tail is below 1e-50
-cdef intp_t ENTROPY_CELLS = 4096
+cdef intp_t ROOT_CELLS = 512        # intervals of the table of roots, see folded_root()
+cdef float64_t ROOT_END = 8.0       # plus z, the largest t: the other tail is below 1e-50 there
+cdef intp_t ENTROPY_CELLS = 4096    # intervals of the table of entropies
 cdef float64_t ENTROPY_END = 0.96   # nearer to a pure node logarithms are more accurate
-# From this shape parameter on, `tail_quantile` improves by less than 0.003 deviations.
+# From this shape parameter on, `tail_quantile` improves by less than 0.003 standard deviations.
 cdef float64_t MAX_EXPANSION_SHAPE = 80.0
 
 
 @lru_cache(maxsize=64)
 def folded_root(delta):
-    """Return upper bounds of the roots q of P(|N(t, 1)| <= q) = delta at equidistant t.
+    """Return upper bounds of the roots q of P(|X| <= q) = delta at equidistant t.
 
+    X has a normal distribution with mean t and variance 1.
     The root is convex in t, so that chords between these points lie above it.
     """
     t = np.linspace(0.0, ROOT_END - special.ndtri(delta), ROOT_CELLS + 1)
@@ -336,8 +342,8 @@ cdef class CredibleFloor(Score):
     """Lower bounds of the children's credible limits, each times its weight.
 
     The first floor is the posterior mean of the children's heterogeneity, shifted by
-    the smallest possible difference between limit and mean. For two classes, candidates
-    that this floor does not exclude get a second floor, `close`.
+    the smallest possible difference between limit and mean (`gain`, or minus `loss`). For
+    two classes, candidates that this floor does not exclude get a second floor, `close`.
     """
 
     def __cinit__(self, *args):
@@ -530,9 +536,10 @@ cdef class CredibleFloor(Score):
             self.many_class_block(splits, out)
 
     cdef void binary_block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
-        # The second floor is computed for candidates that may pass and whose first floor is not
-        # above both floors of an earlier candidate. The smallest floor of a feature is then
-        # tight, which suffices to decide whether the feature can have the split.
+        # The second floor is computed for candidates whose first floor is at most the lower
+        # limit of the node, and at most the larger floor of each earlier candidate (`ceiling`).
+        # The smallest floor of a feature is then tight, which suffices to decide whether the
+        # feature can have the best split.
         cdef intp_t i
         cdef bint close_first = self.has_no_table()
         if self.kind != ENTROPY:
@@ -707,7 +714,8 @@ cdef class CredibleFloor(Score):
 
     cdef float64_t matched(self, const float64_t* counts) noexcept nogil:
         # As `close`, for more classes. The quantile of the matched Beta(p, q) distribution,
-        # corrected for its skewness, has an error of at most slack / min(p, q) deviations.
+        # corrected for its skewness, has an error of at most slack / min(p, q) standard
+        # deviations.
         cdef float64_t p, q, n, m, r, x, mean, variance, margin
         self.moments_of(counts, &mean, &variance)
         mean /= self.largest
@@ -759,10 +767,10 @@ cdef intp_t MIN_MEMO_SIZE = 1 << 10
 cdef intp_t MAX_MEMO_SIZE = 1 << 18
 
 
-cdef struct Memo:
-    float64_t larger
-    float64_t smaller   # -1 = free
-    float64_t value
+cdef struct Memo:       # an entry of the cache
+    float64_t larger    # the two class counts
+    float64_t smaller   # -1 = the entry is free
+    float64_t value     # their upper limit
 
 
 cdef class CredibleKernel(IntervalBound):
@@ -806,7 +814,8 @@ cdef class CredibleKernel(IntervalBound):
         self.memo_used = 0
 
     cdef Memo* lookup(self, float64_t larger, float64_t smaller) noexcept nogil:
-        # The entry of these counts, or the free entry for them.
+        # The entry of these counts, or the free entry for them. The multipliers are those of
+        # the hash function SplitMix64.
         cdef uint64_t[2] key
         cdef uint64_t h
         cdef intp_t i
@@ -1037,7 +1046,7 @@ class CredibleBound(BaseBound):
     criteria = CRITERIA
     uses_pool = True            # unlabeled rows contribute to the weights W
     counts_every_row = True     # rows that a leaf got from its parent are evidence, too
-    examines_children = True
+    examines_children = True    # the children of a new split try to split immediately
     levels = (0.001, 0.01, 0.05, 0.2, 0.4)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 0.5, closed="neither")],

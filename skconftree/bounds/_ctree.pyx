@@ -1,4 +1,10 @@
-"""Bound (split rule) of conditional inference trees: permutation tests of the features."""
+"""Bound (split rule) of conditional inference trees: permutation tests of the features.
+
+A kernel is the compiled object of a bound; a `NodeTest` is one that tests each feature of a node
+before its splits are compared. A `Score` is a function of class counts that the split search
+minimizes, for a block of candidate splits at a time. The outcomes of a split are its children.
+`Contingency` (_contingency.pxd) has one table of counts; an `Arena` owns arrays.
+"""
 
 from numbers import Real
 
@@ -8,17 +14,18 @@ from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound
 
 from skconftree.bounds._contingency cimport Contingency, log_chi2_tail
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport (
     NodeStats, NodeTest, Score, SplitEvidence, SplitBlock,
 )
 from skconftree.criteria._score cimport sum_of
-from skconftree.utils._inline cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING      # relative rounding error of sums
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
 cdef class OutcomeScore(Score):
-    """Minus the quadratic permutation statistic of outcomes and classes."""
+    """Minus the quadratic permutation statistic of outcomes (children) and classes."""
 
     cdef Arena arena
     cdef Contingency work
@@ -73,7 +80,10 @@ cdef class OutcomeScore(Score):
 
 
 cdef class CTreeKernel(NodeTest):
-    """Splits iff the adjusted p-value of a feature is at most delta."""
+    """Splits iff the adjusted p-value of a feature is at most delta.
+
+    `by_maximum`: the test statistic is the largest standardized entry, not the quadratic form.
+    """
 
     cdef float64_t delta
     cdef bint by_maximum
@@ -91,8 +101,9 @@ cdef class CTreeKernel(NodeTest):
         self.work.reserve(n_outcomes, n_classes)
 
     cdef float64_t test_values(self, const float64_t* sums, intp_t n_classes) noexcept nogil:
-        # The linear statistic of a class is the sum of its values, d its distance from the
-        # expectation.
+        # `sums` are, by class, the weights of the rows, the sums of their values and of the
+        # squares. The linear statistic of a class is the sum of its values, d its distance from
+        # the expectation.
         cdef const float64_t* values = sums + n_classes
         cdef float64_t n = sum_of(sums, n_classes)
         cdef float64_t mean = sum_of(values, n_classes) / n
@@ -148,10 +159,11 @@ cdef class CTreeKernel(NodeTest):
 
 cdef float64_t _log_largest(float64_t square, intp_t r, intp_t k) noexcept nogil:
     # Logarithm of an upper limit of the p-value of the largest of r * k standardized entries,
-    # by Sidak's inequality. If there are two rows or columns, one repeats the other.
+    # by Sidak's inequality. If there are two rows or columns, one repeats the other. Small tails
+    # are added: the other terms of the inequality are below the rounding error.
     cdef intp_t n_entries = (r if r > 2 else 1) * (k if k > 2 else 1)
     cdef float64_t log_tail = log_chi2_tail(1.0, square)
-    if log_tail < -30.0:        # the sum, up to rounding
+    if log_tail < -30.0:
         return log(<float64_t> n_entries) + log_tail
     if not log_tail < 0.0:
         return 0.0
@@ -236,8 +248,8 @@ class CTreeBound(BaseBound):
     criteria = ("gini", "entropy", "kearns_mansour")
     statistic_name = "adjusted p-value"
     smaller_is_stronger = True
-    tests_features = True
-    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
+    tests_features = True       # the kernel is a NodeTest
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="right")],
         "form": [StrOptions({"quadratic", "maximum"})],

@@ -1,4 +1,8 @@
-"""Bound (split rule) of the confidence tree (C-Tree, De Rosa and Cesa-Bianchi), in four forms."""
+"""Bound (split rule) of the confidence tree (C-Tree, De Rosa and Cesa-Bianchi), in four forms.
+
+A `RaceBound` requires that the best split beats its competitors by more than a confidence radius;
+a kernel is the compiled object of a bound. m is the number of rows since the leaf was created.
+"""
 
 from libc.math cimport fmax, log, log2, sqrt
 
@@ -9,6 +13,7 @@ import numpy as np
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, broadcast_table, check_choice, check_range
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport NodeStats, RaceBound, SplitEvidence
 from skconftree.criteria._impurity cimport ENTROPY, GINI, Impurity, impurity_code
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -50,7 +55,7 @@ cdef float64_t share(
     bint anytime, float64_t delta, float64_t m, float64_t depth, float64_t time,
     float64_t n_attributes, float64_t attempt, float64_t n_tests,
 ) noexcept nogil:
-    # The share of delta of one candidate split at one node at one time.
+    # The share of delta of one candidate split at one node, after `time` rows of the stream.
     delta /= (depth + 1.0) * (depth + 2.0)
     if anytime:
         return delta / (attempt * (attempt + 1.0) * fmax(n_tests, 1.0))
@@ -61,8 +66,8 @@ cdef float64_t practical(
     Impurity criterion, float64_t m, float64_t depth, float64_t time,
     float64_t n_attributes, float64_t c,
 ) noexcept nogil:
-    # The paper's practical radius counts the root as depth 1. A sum of logarithms, because
-    # the product could lose digits.
+    # The heuristic radius of the paper's experiments. It counts the root as depth 1. A sum of
+    # logarithms, because the product could lose digits.
     cdef float64_t inside = (2.0 * log(m) + 2.0 * log(depth + 1.0) + log(time) + log(n_attributes))
     cdef float64_t out = c * sqrt(fmax(inside, 0.0) / m)
     return out * log(m) if criterion == ENTROPY else out

@@ -1,6 +1,8 @@
 """Equivalence class edge cutting (EC2): its score, and the stopping rule of EC2 trees.
 
 An edge joins two rows of different classes. A split cuts those between its outcomes (children).
+alpha is the probability that a label or an outcome is wrong (noise), r the number of outcomes,
+and k the number of classes. A bound is a split rule; its kernel is the compiled object.
 """
 
 from libc.math cimport expm1, fmax, log1p
@@ -12,14 +14,15 @@ import numpy as np
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_range, check_tables
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.criteria._score cimport sum_of
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
-cdef struct Rule:
+cdef struct Rule:           # the parameters of EC2Bound
     float64_t noise
-    float64_t margin
+    float64_t margin        # edges that a split must cut in addition
     bint uniform            # all wrong outcomes are equally likely
     bint against_chance     # the split has to beat chance, not earlier mistakes
 

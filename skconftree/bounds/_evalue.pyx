@@ -1,4 +1,9 @@
-"""Bound (split rule) by e-values: evidence that stays valid under repeated split attempts."""
+"""Bound (split rule) by e-values: evidence that stays valid under repeated split attempts.
+
+A kernel is the compiled object of a bound; an `EvidenceBound` averages the evidence, here a
+likelihood ratio, over all candidate splits of a node. `DirichletScore` computes the
+Dirichlet-multinomial likelihood of the labels. The outcomes of a split are its children.
+"""
 
 from libc.math cimport INFINITY, exp, log
 
@@ -7,6 +12,7 @@ from numbers import Real
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, check_range, check_tables
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport EvidenceBound, NodeStats, SplitEvidence
 from skconftree.bounds._likelihood cimport (
     DirichletScore, largest_log_likelihood, log_likelihood_ratio,
@@ -116,7 +122,7 @@ class EValueBound(BaseBound):
     criteria = ("gini", "entropy", "kearns_mansour", "error")
     statistic_name = "anytime-valid p-value"
     smaller_is_stronger = True
-    fixed_cuts = True   # candidate thresholds of a leaf stay as they are
+    fixed_cuts = True   # the candidate thresholds of a leaf do not change
     levels = (0.001, 0.01, 0.05, 0.2, 0.5)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],

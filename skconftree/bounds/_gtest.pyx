@@ -1,4 +1,9 @@
-"""Bound (split rule) by the likelihood-ratio test, adjusted for multiple comparisons."""
+"""Bound (split rule) by the likelihood-ratio test, adjusted for multiple comparisons.
+
+A kernel is the compiled object of a bound. `Contingency` (_contingency.pxd) tests one table of
+outcomes (children) and classes at a time. The gain of a split is the decrease of the criterion,
+a total over the rows. A rank is a number by which features compete.
+"""
 
 from numbers import Real
 
@@ -10,6 +15,7 @@ from skconftree.bounds._base import BaseBound, TreeDefaults, check_tables
 from skconftree.bounds._contingency cimport (
     G_TEST, Contingency, expect_by_chance, g_log_pvalue, log_chi2_tail, table_pvalues,
 )
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport Bound, NodeStats, SplitEvidence
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
@@ -41,12 +47,12 @@ cdef class GTestKernel(Bound):
     cdef float64_t rank(
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r, float64_t max_rank,
     ) noexcept nogil:
-        # Logarithm of the number expected by chance, without the number of features.
+        # Logarithm of the number of splits expected by chance, without the number of features.
         cdef float64_t log_p = g_log_pvalue(self.work, child_counts, r, stats.n_classes)
         return stats.log_feature_candidates + log_p if log_p == log_p else INFINITY
 
     cdef float64_t rank_of_gain(self, const NodeStats* stats, float64_t gain) noexcept nogil:
-        cdef float64_t df = -1.0
+        cdef float64_t df = -1.0    # classes that have rows, minus 1
         cdef intp_t c
         for c in range(stats.n_classes):
             df += stats.counts[c] > 0.0
@@ -135,6 +141,7 @@ class GTestBound(BaseBound):
     criteria = ("entropy", "gini", "kearns_mansour")
     decides_per_split = True    # needs only the number of the other candidate splits
     counts_stored_rows = True   # inherited rows that are stored one by one are evidence
+    # parameters of a tree that are "auto"
     defaults = TreeDefaults(
         pruning="pessimistic", pruning_confidence=0.1, shrinkage=10.0, lookahead=8,
         lookahead_confidence=0.02,

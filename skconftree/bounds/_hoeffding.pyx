@@ -1,8 +1,11 @@
 """Hoeffding bound: the split rule of Hoeffding trees (VFDT) and its variants.
 
 `CorrH-Tree` and the baseline of BOCT (Bayesian online classification trees) are two of them; see
-the references of `HoeffdingBound`. A cost is an upper limit of the impurity of a child. The pool
-of a node is its weight W: that of its labeled and unlabeled rows, or its volume.
+the references of `HoeffdingBound`. A kernel is the compiled object of a bound. A `RaceBound`
+requires that the best split beats its competitors by a confidence radius. An `IntervalBound`
+compares the sum of the costs of the children, upper limits of their impurities times W, with a
+lower limit of the node. W, the pool, is the weight of the labeled and unlabeled rows of a node, or
+its volume. A `Score` is a function of class counts that the split search minimizes.
 """
 
 from numbers import Real
@@ -11,6 +14,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, log, log2, sqrt
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport (
     IntervalBound, NodeStats, RaceBound, Score, SplitEvidence, SplitBlock,
 )
@@ -18,12 +22,12 @@ from skconftree.criteria._impurity cimport (
     ENTROPY, ERROR, GINI, KEARNS_MANSOUR, Impurity, impurity_code, largest_impurity,
 )
 from skconftree.criteria._score cimport sum_of
-from skconftree.utils._memory cimport Arena
+from skconftree.utils._memory cimport Arena     # owns arrays
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 from skconftree._compat import Interval, InvalidParameterError, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound, check_range
-from skconftree.utils._inline cimport ROUNDING
+from skconftree.utils._inline cimport ROUNDING      # relative rounding error of sums
 
 
 cdef class HoeffdingRace(RaceBound):
@@ -38,12 +42,13 @@ cdef class HoeffdingRace(RaceBound):
         if not against_no_split and self.impurity in (GINI, ERROR):
             self.value_range = 1.0
         self.scale = self.value_range * sqrt(-0.5 * log(self.delta))
-        self.rejects_by_gain = True
+        self.rejects_by_gain = True     # may_accept() can return False
 
     cdef bint may_accept(
         self, const NodeStats* stats, float64_t gain, float64_t lead
     ) noexcept nogil:
-        # The radius is the same for all candidate splits.
+        # Whether a split with this gain over "no split" may be accepted, which is better than
+        # that of the next best feature by `lead`. The radius is the same for all splits.
         cdef float64_t radius = self.radius(stats, NULL, 0, NULL)
         if self.tie_threshold > 0.0 and radius <= self.tie_threshold:
             return True
@@ -53,7 +58,8 @@ cdef class HoeffdingRace(RaceBound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
-        # Against "no split", the baseline of BOCT counts every labeled row of the node.
+        # Against "no split", the baseline of BOCT counts every labeled row of the node;
+        # otherwise only those since its creation (n_fresh) count.
         cdef float64_t m = stats.n if self.against_no_split else stats.n_fresh
         return self.scale / sqrt(m) if m > 0.0 else INFINITY
 
@@ -322,7 +328,7 @@ class HoeffdingBound(BaseBound):
         """Whether the rows that a leaf got from its parent count as evidence."""
         return self.against == "no_split"
 
-    examines_children = counts_every_row
+    examines_children = counts_every_row    # children of a new split try to split immediately
 
     def check_parameters(self):
         """Raise ``InvalidParameterError`` unless every parameter is valid."""

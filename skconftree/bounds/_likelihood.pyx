@@ -5,7 +5,9 @@ a label sequence has probability::
 
     log DM = lgamma(K a) - lgamma(n + K a) + sum_c [ lgamma(n_c + a) - lgamma(a) ]
 
-and a split has the product over its outcomes.
+and a split has the product over its outcomes (children). A `Score` is a function of class
+counts that the split search minimizes, for a block of candidate splits at a time. It is additive
+if it can use sums over the classes of a function phi of one count.
 """
 
 import numpy as np
@@ -13,11 +15,11 @@ from libc.math cimport M_PI, log
 from scipy.special.cython_special cimport gammaln
 
 from skconftree.bounds._contract cimport NodeStats, Score, SplitBlock
-from skconftree.criteria._score cimport TABLE_LIMIT, sum_of
+from skconftree.criteria._score cimport TABLE_LIMIT, sum_of     # largest size of a table
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 cdef enum:
-    MIN_STIRLING = 32       # from here on: Stirling's series, with an error below 2e-14
+    MIN_STIRLING = 32       # for larger integers: Stirling's series, with an error below 2e-14
 
 
 cdef float64_t[::1] log_gamma_table(float64_t a, intp_t size):
@@ -44,8 +46,8 @@ cdef float64_t[::1] log_gamma_table(float64_t a, intp_t size):
 cdef class DirichletScore(Score):
     """Minus the log Dirichlet-multinomial likelihood of each split.
 
-    `a` is the pseudo-count of each of the `n_classes` classes. phi() is the term of one
-    class in one outcome, see `Score`.
+    `a` is the pseudo-count of each of the `n_classes` (K) classes. phi() is the term of
+    one class in one outcome, total() the term of an outcome.
     """
 
     def __cinit__(self, intp_t n_classes, float64_t a):

@@ -1,4 +1,8 @@
-"""Bound (split rule) by McDiarmid's inequality for information gain and Gini gain."""
+"""Bound (split rule) by McDiarmid's inequality for information gain and Gini gain.
+
+A `RaceBound` requires that the best split beats its competitors by more than a confidence radius;
+a kernel is the compiled object of a bound.
+"""
 
 from libc.math cimport M_E, fmax, log, log2, sqrt
 
@@ -9,13 +13,14 @@ import numpy as np
 from skconftree._compat import Interval, StrOptions
 from skconftree.bounds._base import BaseBound, broadcast_table, check_choice, check_range
 
+# NodeStats describes the node, SplitEvidence what the tree stores about its split.
 from skconftree.bounds._contract cimport NodeStats, RaceBound, SplitEvidence
 from skconftree.criteria._impurity cimport ENTROPY
 from skconftree.utils._typedefs cimport float64_t, intp_t
 
 
 cdef float64_t gain_radius(bint entropy, float64_t m, float64_t delta, float64_t k) noexcept nogil:
-    # Of the gain in bits, or of the Gini gain.
+    # Confidence radius of the gain in bits, or of the Gini gain, from m rows and k classes.
     cdef float64_t sensitivity = 8.0
     if entropy:
         sensitivity = 6.0 * (k * log2(M_E * m) + log2(2.0 * m)) + 2.0 * log2(k)
@@ -30,7 +35,8 @@ cdef class McDiarmidKernel(RaceBound):
         const SplitEvidence* evidence,
     ) noexcept nogil:
         cdef bint entropy = self.impurity == ENTROPY
-        # The scores are half the entropy, and the radius is that of the entropy.
+        # n_fresh: rows since the leaf was created. The scores are half the entropy, and
+        # gain_radius() is that of the entropy.
         return (0.5 if entropy else 1.0) * gain_radius(
             entropy, fmax(stats.n_fresh, 1.0), self.delta, self.n_classes
         )
@@ -93,7 +99,7 @@ class McDiarmidBound(BaseBound):
 
     criteria = ("gini", "entropy")
     cautious = True  # needs many rows for a first split
-    levels = (0.001, 0.01, 0.05, 0.2, 0.5)
+    levels = (0.001, 0.01, 0.05, 0.2, 0.5)  # of delta, for param_grid
     _parameter_constraints: dict = {
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "against": [StrOptions({"runner_up", "no_split"})],

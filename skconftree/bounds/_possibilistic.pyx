@@ -85,9 +85,9 @@ cdef float64_t corrected_quantile(float64_t delta, float64_t comparisons) noexce
 
 # Cells of PossibilisticFloor along either axis: 32 octaves (doublings) from FIRST_EDGE on.
 cdef enum:
-    CELL_BITS = 5           # of an octave
+    CELL_BITS = 5           # 32 cells per octave
     CELLS = 1024
-    FIRST_CELL = 32544      # of FIRST_EDGE: (1023 - 6) << CELL_BITS
+    FIRST_CELL = 32544      # leading bits of FIRST_EDGE = 2^-6: (1023 - 6) << CELL_BITS
 cdef float64_t FIRST_EDGE = 1.0 / 64.0
 # Floor and cost may be equal; rounding must not make the floor larger.
 cdef float64_t SHRINK = 1.0 - ROUNDING
@@ -110,8 +110,8 @@ cdef float64_t cell_edge(intp_t cell) noexcept nogil:
 
 
 cdef float64_t excess(float64_t count, float64_t n) noexcept nogil:
-    # g of PossibilisticFloor: n times the divergence of T / 2 from half its upper
-    # limit for z = 1.
+    # The function g of PossibilisticFloor: n times the divergence of T / 2 from half its upper
+    # limit for z = 1. T = count / n is a cumulated class frequency.
     cdef float64_t p, q, gap, total
     if not n > count:
         return 0.0

@@ -1,7 +1,11 @@
 """Impurity criteria, evaluated on blocks of candidate splits.
 
 phi is the impurity of an outcome (child), and a score is the sum of n * phi over the outcomes. A
-scan is the split search of a node. See `_criterion.pxd`.
+scan is the split search of a node. block() computes the scores of some binary splits from the
+class counts of their left outcomes or, if the criterion is additive, from sums over the classes of
+the method phi(), a function of one count. outcomes() computes the score of one split. A method in
+Python may raise an exception: it is called up to ATTEMPTS times, and the exception is held until
+the scan can raise it. See `_criterion.pxd`.
 """
 
 import numpy as np
@@ -10,10 +14,10 @@ cimport cython
 from libc.math cimport INFINITY, log2, sqrt
 from libc.string cimport memcpy, memset
 
-from skconftree.criteria._score cimport ATTEMPTS, TABLE_LIMIT, sum_of
+from skconftree.criteria._score cimport ATTEMPTS, TABLE_LIMIT, sum_of   # largest size of a table
 from skconftree.criteria._score import raise_undefined
-from skconftree.utils._inline cimport ROUNDING
-from skconftree.utils._lanes cimport LANES, rough_xlog2x
+from skconftree.utils._inline cimport ROUNDING      # relative rounding error of sums
+from skconftree.utils._lanes cimport LANES, rough_xlog2x    # splits that are scored together
 from skconftree.utils._typedefs cimport float32_t
 
 cdef float32_t TINY = 1e-30     # avoids a division by zero for empty children
@@ -410,7 +414,10 @@ cdef class Balance(Gini):
 
 
 cdef class Imbalance(Balance):
-    """Minimize the number of rows of the smallest outcome, ignoring classes."""
+    """Minimize the number of rows of the smallest outcome, ignoring classes.
+
+    The score is the Gini index of the node minus the share of the other rows.
+    """
 
     cdef float64_t score_of_smallest(self, float64_t smallest) noexcept nogil:
         return self.n - smallest if smallest > 0.0 else 0.0

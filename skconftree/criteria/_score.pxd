@@ -43,8 +43,8 @@ cdef struct NodeStats:
     float64_t n_fresh           # weight of the rows after the node's creation; n in `fit`
     float64_t n_candidates      # candidate splits compared at this node
     intp_t n_candidate_features     # features that have any, among those examined
-    float64_t n_feature_candidates  # candidate splits of one feature, and the
-    float64_t log_feature_candidates    # logarithm of this, see Bound.ranks_features
+    float64_t n_feature_candidates  # candidate splits of the feature of the split in question,
+    float64_t log_feature_candidates    # and the logarithm of this
     float64_t time              # weight of the rows that the tree has seen; in `fit`, all rows
     intp_t n_features           # of the training data
     intp_t attempt              # 1, 2, ...: number of split attempts at this leaf
@@ -61,7 +61,7 @@ cdef NodeStats stats_from_counts(
 cdef struct SplitBlock:
     # Candidate binary splits of one feature.
     intp_t size
-    bint nested                 # each left outcome contains the rows of the one before
+    bint nested                 # each left outcome contains that of the split before
     const float64_t* left       # [size, n_classes] counts of the left outcome
     const float64_t* n_left     # [size] their sums
     const float64_t* pool_left  # [size] weight W of the left outcome; n_left without a pool
@@ -73,15 +73,15 @@ cdef struct SplitBlock:
 
 cdef class Kernel:
     # A score or a bound. A method that is written in Python may raise an exception, in its own
-    # code or in a signal handler. The method is then called again. The exception is held until
-    # the caller can raise it: after the node in `fit`, after the row in a stream.
+    # code or in a signal handler. The method is then called again. The exception is held
+    # (stored) until the tree can raise it: after the node in `fit`, after the row in a stream.
     cdef object held            # the first exception, or None
     cdef bint has_failed        # all calls have failed, so that the result is not valid
 
-    cdef void hold(self, error) noexcept
+    cdef void hold(self, error) noexcept    # store the first exception
     # Return the held exception, or None, and clear it.
     cdef object release(self)
-    cdef int raise_held(self) except -1
+    cdef int raise_held(self) except -1     # raise it, if any
 
 
 cdef enum:
@@ -93,6 +93,8 @@ cdef class Score(Kernel):
     cdef public intp_t n_classes
     cdef public bint additive   # block() can work from sums of phi() instead of class counts
 
+    # Begin a node; compute the scores of a block of its splits; one term of an additive score;
+    # the score of one split with the counts [r, n_classes] of its r outcomes.
     cdef void begin(self, const NodeStats* stats) noexcept nogil
     cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil
     cdef float64_t phi(self, float64_t count) noexcept nogil

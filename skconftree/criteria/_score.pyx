@@ -2,7 +2,8 @@
 
 `_score.pxd` documents its methods and units. The split search of a node is called a scan. The
 outcomes of a split are its children. W (pool) is the weight of a node with its unlabeled rows,
-or its volume.
+or its volume. A score is additive if it can be computed from sums over the classes of phi(), a
+function of one class count. A bound is a split rule.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ from libc.string cimport memset
 
 
 cdef class Kernel:
-    """Base class of scores and bounds: holds the exceptions of methods in Python."""
+    """Base class of scores and bounds: stores (holds) the exceptions of methods in Python."""
 
     cdef void hold(self, error) noexcept:
         if self.held is None:
@@ -172,5 +173,5 @@ def is_integral(counts):
 
 
 def raise_undefined(plugin, method):
-    """Raise ``NotImplementedError`` for a method that a plug-in has to define."""
+    """Raise ``NotImplementedError`` for a method that a score or a bound has to define."""
     raise NotImplementedError(f"{type(plugin).__name__} does not define {method}.")

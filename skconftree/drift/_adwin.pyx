@@ -1,6 +1,8 @@
 """Adaptive windowing, the drift detector of Bifet and Gavaldà (2007).
 
-A concept is a part of the stream without drift. `ADWINKernel` is the compiled detector.
+A concept is a part of the stream without drift. `ADWINKernel` is the compiled detector. It keeps
+a window of the latest rows; a cut divides the window into an older and a newer part. Methods
+decorated by `reads` take the lock of the detector for reading.
 """
 
 from skconftree.drift._base import BaseDetector, check_deltas
@@ -17,19 +19,19 @@ from skconftree.utils._typedefs cimport float64_t, int64_t
 cdef enum:
     N_LEVELS = 48       # levels of buckets (see Window): a stream has fewer than 2^48 rows
     MAX_BUCKETS = 5     # buckets of a level; beyond that, the two oldest are merged
-    MIN_ROWS = 5        # smallest number of rows on either side of a cut
+    MIN_ROWS = 5        # smallest number of rows in either part of the window
     CHECK_INTERVAL = 32     # rows between two checks
 
 
 cdef struct Window:
     # The latest rows in buckets, which are smaller for newer rows: a bucket of a level
     # has 2^level rows, and the oldest bucket of a level is first.
-    int64_t n
-    float64_t total
+    int64_t n               # number of rows
+    float64_t total         # sum of the losses of all rows, and of their squares
     float64_t squares
     int n_levels
     int n_buckets[N_LEVELS]
-    float64_t totals[N_LEVELS][MAX_BUCKETS + 1]
+    float64_t totals[N_LEVELS][MAX_BUCKETS + 1]     # the sums of each bucket
     float64_t squared[N_LEVELS][MAX_BUCKETS + 1]
 
 
@@ -142,7 +144,7 @@ cdef class ADWINKernel(Detector):
         self.origin = 0.0
 
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
-        # A row is one outcome, independent of its weight.
+        # A row counts once, whatever its weight.
         if self.n == 1 and not 0.0 <= loss <= 1.0:
             self.origin = loss
         add(&self.warning, loss - self.origin)
@@ -297,7 +299,7 @@ class ADWIN(BaseDetector):
     array([1055])
     """
 
-    _takes_numbers = True
+    _takes_numbers = True   # accepts other numbers than 0 and 1
 
     def __init__(self, warning_delta=0.01, drift_delta=0.001):
         self.warning_delta = warning_delta

@@ -1,4 +1,8 @@
-"""The drift detection method of Gama et al. (2004); `DDMKernel` is the compiled detector."""
+"""The drift detection method of Gama et al. (2004); `DDMKernel` is the compiled detector.
+
+p is the error rate since the last drift, and s its standard error. A concept is a part of the
+stream without drift. Methods decorated by `reads` take the lock of the detector for reading.
+"""
 
 from skconftree.drift._base import BaseDetector, check_count, check_number, check_order
 from skconftree.utils._lock import reads
@@ -8,7 +12,7 @@ from libc.math cimport INFINITY, sqrt
 from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
 from skconftree.utils._typedefs cimport float64_t, int64_t
 
-STATE_VERSION = 2
+STATE_VERSION = 2   # of the state in pickles
 
 
 cdef class DDMKernel(Detector):
@@ -41,7 +45,7 @@ cdef class DDMKernel(Detector):
         self.s_min = INFINITY
 
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
-        # A row is one outcome, independent of its weight, as published.
+        # A row counts once, whatever its weight, as published.
         cdef float64_t p
         cdef float64_t s
         self.n_errors += loss > 0.5

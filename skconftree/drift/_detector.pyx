@@ -1,6 +1,7 @@
 """Base class of running change detectors: compiled objects with the state of a stream.
 
-A running detector is also called the kernel of a `BaseDetector`, which has its parameters.
+A running detector is also called the kernel of a `BaseDetector`, which has its parameters. skops
+is a package that saves models without pickle: only classes and plain values that it knows.
 """
 
 from skconftree.utils._codec import restore
@@ -38,6 +39,7 @@ class PickleOnly:
         pass
 
 
+# Remedies for detectors that skops cannot write.
 IN_PYTHON = (
     "it runs a detector that is not part of skconftree. Save the model with pickle, or "
     "use a detector of skconftree.drift."
@@ -73,7 +75,7 @@ cdef class Detector:
         self.n += 1
         self.state = self._learn(loss, weight)
         if self.state == DRIFT:
-            # this row belongs to the previous concept
+            # this row belongs to the part of the stream before the drift
             self.n_drifts += 1
             self.n = 0
             self._forget()
@@ -117,7 +119,7 @@ cdef class Detector:
         return 0
 
     def totals(self, version=1):
-        """Plain values in the state of every detector, with a version."""
+        """Return the values that the state of every detector has, with a version."""
         return {
             "version": version,
             "n": self.n,
@@ -127,7 +129,7 @@ cdef class Detector:
         }
 
     def take_totals(self, state, version=1):
-        """Set the values of `totals`; ``ValueError`` for another version."""
+        """Set the values of `totals`; raise ``ValueError`` for another version."""
         if not isinstance(state, dict) or state.get("version") != version:
             raise ValueError(
                 f"The state of this drift detector does not have version {version}: it "
@@ -150,7 +152,7 @@ cdef class PythonKernel(Detector):
         self.running, self.saved, self.errors_since = detector, deepcopy(detector), []
 
     cdef int _learn(self, float64_t loss, float64_t weight) noexcept nogil:
-        # A row is one outcome, independent of its weight.
+        # A row counts once, whatever its weight.
         with gil:
             while True:
                 try:

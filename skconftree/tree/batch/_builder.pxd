@@ -16,7 +16,7 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 # segment is the range of the stored rows of a sparse column in the node. The source divides the
 # rows among the children of a split; an outcome is the index of a child. Look-ahead chooses a
 # split by the costs of trial trees, which are grown below it and discarded. W is the weight of
-# a node with its unlabeled rows, or its volume in feature space.
+# a node with its unlabeled rows, or its volume in feature space. An Arena owns arrays.
 
 cdef struct TrialNode:
     # A node of a trial tree, which look-ahead grows to estimate its cost (_lookahead.pyx).
@@ -28,9 +28,9 @@ cdef struct TrialNode:
 cdef struct FrontierNode:
     # A leaf that may still split; `split` is set only in best-first growth.
     NodeRecord record
-    Segment* segments       # of the sparse columns with entries in the node; owned
+    Segment* segments       # of the sparse columns with nonzero values in the node; owned
     intp_t n_segments
-    TrialNode* trial_nodes  # its trial tree (_lookahead.pyx), or NULL; owned
+    TrialNode* trial_nodes  # the trial tree below it (_lookahead.pyx), or NULL; owned
     Split split
 
 
@@ -53,8 +53,8 @@ cdef class Builder:
     cdef Splitter splitter
     cdef RowSource source           # the splitter's
     cdef Tree tree
-    cdef RunnerUp runner_up         # None if splits are not compared with the best splits of
-                                    # other features
+    cdef RunnerUp runner_up         # compares splits with the best splits of other features;
+                                    # None if they are not compared
     cdef Helpers helpers            # None for a single thread
     cdef intp_t n_root              # rows of the root
     cdef intp_t max_depth
@@ -66,7 +66,8 @@ cdef class Builder:
     cdef intp_t* starts             # first rows of the children of the last split
     cdef float64_t* child_pools     # weights W of these children, see NodeRecord.pool
     cdef intp_t sign                # of the monotonicity constraint of the last split, 0 = none
-    cdef float64_t middle           # limit between its children's values, see NodeRecord
+    cdef float64_t middle           # limit between the probabilities of its children, see
+                                    # NodeRecord.low
     cdef int32_t* child_features    # scratch for the features of one child, and
     cdef Segment* segments          # for its segments; NULL if the source has no segments
     cdef FrontierNode* new_children     # children of the last split, not yet in the frontier
@@ -82,17 +83,24 @@ cdef class Builder:
     cdef void copy_lookahead(self, Builder other) noexcept
     # Copy the arrays of a leaf of another builder. For dense tables only.
     cdef int _copy_arrays(self, FrontierNode* leaf) except -1 nogil
+    # Whether the helpers will grow the tree below a leaf.
     cdef bint _defers(self, const FrontierNode* leaf) except -1 nogil
     # Split a leaf, decide that it remains a leaf, or defer it to the helpers.
     cdef int _grow_node(self, FrontierNode* leaf) except -1 nogil
     cdef int _grow_depth_first(self) except -1 nogil
+    # Let the source begin a node.
     cdef void _enter(self, const FrontierNode* leaf) noexcept nogil
     # Set `split` of a leaf.
     cdef int _examine(self, FrontierNode* leaf) except -1 nogil
+    # Whether a node is impure, and permitted to split by its size and depth.
     cdef bint _may_split(self, intp_t node) noexcept nogil
     # Split a leaf, and add its children that may split to the frontier.
     cdef int _split_leaf(self, FrontierNode* leaf) except -1 nogil
+    # Write a split into the tree.
     cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil
+    # Append a child, the node with this id, to `new_children`.
     cdef int _make_child(self, FrontierNode* parent, intp_t node, intp_t outcome) except -1 nogil
+    # Free the arrays of a leaf.
     cdef void _release(self, FrontierNode* leaf) noexcept nogil
+    # Add a leaf to the frontier.
     cdef int _add(self, FrontierNode* leaf) except -1 nogil

@@ -5,6 +5,8 @@ of rows and limits of the node; its segments are the ranges of its rows in spars
 source divides the rows of a node among its children; an outcome is the index of a child.
 Look-ahead chooses a split by the costs of trial trees that are grown below it. The weight W of
 a node includes unlabeled rows, or is its volume: that of its box, its limits in feature space.
+`Stop` is the reason why a node is a leaf, `Competitor` a split on another feature that was not
+chosen, and `runner_up` compares it with the chosen split. An arena owns arrays.
 """
 
 from libc.float cimport DBL_EPSILON
@@ -12,6 +14,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
 from skconftree.tree.split._scan cimport sum_of
+# reasons why a node remains a leaf, see LeafReason; NO_LIMIT is None in Python
 from skconftree.tree._settings cimport (
     MAX_DEPTH, MAX_LEAF_NODES, MIN_SAMPLES_LEAF, MIN_SAMPLES_SPLIT, MAX_STORED_COMPETITORS,
     NO_LEAF, NO_LIMIT, PURE, GrowthSettings,
@@ -318,8 +321,8 @@ cdef class Builder:
 
 
 cdef void _set_middle(Builder builder, const Split* split) noexcept nogil:
-    # The limit between the values of a split's children on a constrained feature, as in
-    # scikit-learn.
+    # The limit between the probabilities of a split's children on a feature with a monotonicity
+    # constraint, as in scikit-learn.
     cdef const float64_t* counts = split.children.counts
     builder.sign = 0
     if builder.splitter.node.signs == NULL or split.threshold == INFINITY:

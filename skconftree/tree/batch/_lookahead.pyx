@@ -1,4 +1,8 @@
-"""Growth of a tree with look-ahead: upper splits are chosen by the subtrees below them."""
+"""Growth of a tree with look-ahead: upper splits are chosen by the subtrees below them.
+
+Look-ahead grows trial trees below several candidate splits of a node, and makes the split whose
+trial trees have the smallest cost.
+"""
 
 from libc.math cimport NAN
 from libc.string cimport memset
@@ -28,7 +32,8 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 # builder without look-ahead grows a tree for each child, and the cost of its cheapest pruning
 # is used. Trial trees are grown from the rows of the node and discarded. Only the costs of
 # their nodes are stored, and the order of the rows is restored. Only splits that the bound
-# accepts are tried. The runner-up is the cheapest split tried that is not made.
+# accepts are tried. The runner-up is the cheapest split tried that is not made. TrialCosts are the
+# costs of both, which the tree stores.
 #
 # Greedy growth depends on the rows of a node only. The trial tree of the split that is made
 # therefore contains, for each child, the trial tree of the split that the child would make
@@ -217,6 +222,7 @@ cdef int _report_progress(LookaheadBuilder builder, const FrontierNode* leaf) ex
 
 
 cdef int _report_level(LookaheadBuilder builder, intp_t level, intp_t rows) except -1 nogil:
+    # Report that this number of rows has been visited in a level, if a further part is done.
     cdef intp_t done = rows * builder.n_parts // builder.source.n_rows
     cdef bint stops
     if done > builder.parts_done[level] and builder.first < builder.end:

@@ -5,7 +5,9 @@ tie if the difference of the gains is small compared with its standard error. Th
 from the influence of each row on the gain: the change of the gain, per row, if the row
 occurred once more. The outcome of a split for a row is the index of the child; a cell is a
 combination of outcomes, one of each compared split. A tally has the class weights of each cell.
-The code of a value is its rank or bin in the feature. See _near_ties.pxd.
+The code of a value is its rank or bin in the feature. K is the number of classes, P that of the
+classes present in the node, a that of the outcomes of the split, and b that of the outcomes of a
+competitor. Rows in node order are arranged so that a node is a range. See _near_ties.pxd.
 """
 
 from libc.math cimport isnan, log, sqrt
@@ -18,7 +20,7 @@ from skconftree.utils._typedefs cimport float32_t, label_t, uint64_t, uint8_t
 
 cdef enum:
     CHUNK = 256             # rows per pass: their values stay in the cache for all splits
-    MAX_CELLS_AT_ONCE = 4096  # cells times classes; with more, competitors are counted singly
+    MAX_CELLS_AT_ONCE = 4096  # cells times classes; with more, one competitor is counted at a time
     MAX_PAIR_CELLS = 1048576  # of a pair; splits with more branches are not compared
 
 
@@ -112,7 +114,7 @@ cdef class RunnerUp:
         competitor.missing_left = self.candidates.children.missing_left
         competitor.missing_seen = self.candidates.children.missing_seen
         competitor.gain = _gain(self, &self.candidates.children)
-        for code in range(min(self.candidates.children.n_codes, <intp_t> 64)):
+        for code in range(min(self.candidates.children.n_codes, <intp_t> 64)):   # bits of `left`
             if self.candidates.children.child_of_code[code] == 0:
                 competitor.left |= (<uint64_t> 1) << code
         return _set_sides(
@@ -193,6 +195,7 @@ cdef int _set_sides(
     RunnerUp runner_up, Sides* sides, intp_t feature, intp_t position, float64_t threshold,
     const Children* children,
 ) except -1 nogil:
+    # Set all fields of `sides`, the outcomes of the rows for one split.
     cdef Column* column
     cdef intp_t code
     sides.feature = feature
@@ -390,7 +393,7 @@ cdef float64_t _z(RunnerUp runner_up, intp_t a, intp_t b) noexcept nogil:
                     total += w * difference
                     squares += w * difference * difference
     squares = squares / n - (total / n) * (total / n)
-    if squares <= 1e-14:    # both splits have the same children
+    if squares <= 1e-14:    # 0 up to rounding: both splits have the same children
         return 0.0
     return total / sqrt(squares * n)
 
@@ -399,7 +402,8 @@ cdef void _set_influences(
     RunnerUp runner_up, float64_t* influences, intp_t n_outcomes, intp_t step, intp_t n_others,
     intp_t step_others,
 ) noexcept nogil:
-    # Set the influences of one split, by outcome and class, from the joint outcomes.
+    # Set the influences of the rows on the gain of one split, by outcome and class, from the
+    # joint outcomes.
     cdef intp_t P = runner_up.n_present
     cdef float64_t n, squares
     cdef float64_t* shares

@@ -5,23 +5,24 @@ In a sparse column, a node is a segment of its entries instead, see `_sparse_row
 A feature is coded if each row has a code, the rank of its value among the distinct values
 (levels) or bins. It is sorted if its rows are stored in ascending order of the value, as
 entries (row << 1) | new, where new = 1 if the value differs from that of the previous entry.
-To mark rows is to set the child that each one goes to. Trial splits are made by look-ahead,
-and discarded. See _node_rows.pxd.
+A column has the codes (`codes16`: of two bytes) or the entries (`order`). To mark rows is to set
+the child that each one goes to. Trial splits are made by look-ahead, and discarded. See
+_node_rows.pxd.
 """
 
 from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoded_table cimport MAX_LEVELS
+from skconftree.tables._encoded_table cimport MAX_LEVELS       # largest number of codes of a byte
 from skconftree.tables._sparse_columns cimport CODED
 from skconftree.tree.batch._partition cimport (
     copy_entries, mark_distinct, partition_sorted, partition_values, scatter_entries,
     scatter_values,
 )
-from skconftree.utils._sorting cimport ordered_bits, value_of_bits
+from skconftree.utils._sorting cimport ordered_bits, value_of_bits   # integers that sort as floats
 
 cdef class NodeRows:
-    """The working copy of a sample for one worker.
+    """The working copy of a sample for one worker (thread).
 
     `y` is the class of each row of the table; n_classes is an unlabeled row. `count` are
     integer weights, whose sum is below 2^31; `weight` are other weights. Rows of count 0
@@ -320,6 +321,7 @@ cdef intp_t _mark_present(NodeRows node_rows, bint* repeated) noexcept nogil:
 
 
 cdef int _copy(NodeRows node_rows) except -1 nogil:
+    # Copy the columns of the rows of the sample.
     cdef Column* columns = node_rows.table.columns
     cdef Column* column
     cdef intp_t n = node_rows.n_rows
@@ -373,6 +375,7 @@ cdef int _copy_order(
 
 
 cdef int _start_node_order(NodeRows node_rows) except -1 nogil:
+    # Set the rows, labels and weights of the root.
     cdef intp_t n = node_rows.n_rows
     cdef intp_t k = 0, i
     node_rows.ids = <uint32_t*> node_rows.arena.take(n, sizeof(uint32_t))
@@ -426,6 +429,7 @@ cdef class StoredOrder:
 
 
 cdef void _list_features(StoredOrder stored, const NodeRecord* record) noexcept nogil:
+    # Set the dense features of the node, and the segments of its sparse columns.
     cdef SparseColumn* column
     cdef intp_t j, f
     stored.n_features = 0

@@ -15,12 +15,12 @@ from skconftree.utils._typedefs cimport (
 # bin in the feature; a level is the value, or the largest one, of a code. A tally is an array of
 # the class counts of each code in a node; a bit set `present` marks the codes with rows. A pass
 # over the rows of a node reads them in sequence, and only the codes of one feature by row
-# (tables/_encoded_table.pxd).
+# (tables/_encoded_table.pxd). MAX_LEVELS, 256, is the number of codes that fit into one byte.
 #
 # A walk visits the values of a feature in ascending order and emits the candidate splits
 # between them: it passes their class counts to the score (the compiled split criterion). If the
 # criterion is additive, it passes sums over classes of phi(count) instead; phi is the score's
-# function of one count. A cut is the largest code that goes left.
+# function of one count. A cut is the largest code that goes left. An Arena owns arrays.
 #
 # Packed class counts: the counts of all classes in one 64-bit integer, `bits` wide each, so
 # that a row is added by one addition. 0 bits: too many classes, or too large counts.
@@ -41,8 +41,8 @@ cdef struct Division:
     uint64_t right          # packed class counts of the other rows
     uint32_t below          # the first row with the largest value on the left, not set if
                             # codes are bytes, and
-    uint32_t above          # with the smallest value on the right, if there are any
-    uint32_t code_above
+    uint32_t above          # with the smallest value on the right, if there are any,
+    uint32_t code_above     # and its code
 
 
 cdef inline uint64_t tagged(intp_t row, intp_t y, intp_t count) noexcept nogil:
@@ -70,7 +70,7 @@ cdef void tally_packed(
 ) noexcept nogil
 
 # Copy the rows whose code is at most `cut` to the front of `divided`, in the same order, and
-# the others to its end, in reverse order.
+# the others to its end, in reverse order. bits: width of packed counts.
 cdef void divide_rows(
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
     intp_t bits, uint64_t* divided, Division* result,
@@ -95,7 +95,7 @@ ctypedef fused counted_code_t:
 cdef inline bint counts_codes(
     ExaminedNode node, float64_t n_walked, intp_t n_levels
 ) noexcept nogil:
-    # Whether the codes of a node are counted. Otherwise its rows are sorted, and `n_walked`
+    # Whether the codes of a node are counted. Otherwise its rows are sorted, and `n_walked` rows
     # are visited; sums of phi then depend on the order of rows with the same code. Best-first
     # growth on parts of a table (skconftree.large) has no rows, so best-first growth in memory
     # always counts too: the trees are the same to the last bit. Codes are also counted if
@@ -106,9 +106,9 @@ cdef inline bint counts_codes(
     )
 
 
-# Class weights of each code in out [n_codes, width]. Rows have a count, or a weight, or
-# neither. Counts are added as integers, which is several times faster; tally has the size
-# of out.
+# Class weights of each code in out [n_codes, width], where the width is n_classes, with one more
+# column if there are unlabeled rows. Rows have a count, or a weight, or neither. Counts are added
+# as integers, which is several times faster; tally, scratch, has the size of out.
 cdef void count_codes(
     const counted_code_t* codes, intp_t n, const label_t* y, const int32_t* count,
     const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally, float64_t* out,

@@ -4,19 +4,20 @@ A code is the rank or bin of a value in its feature (also: level). A tally has t
 of each code in a node; they are packed if those of all classes are in one 64-bit integer of
 `bits` per class. A walk passes the candidate splits between the codes, in ascending order, to
 a `Scan`, which scores them: it emits them. If the criterion is additive, it passes sums over
-classes of phi(count), the criterion's function of a count. See also _packed_rows.pxd.
+classes of phi(count), the criterion's function of a count. A tagged row is (count << 48) | (class
+<< 32) | row. K is the number of classes. See also _packed_rows.pxd.
 """
 
 cimport cython
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoded_table cimport MAX_LEVELS
-from skconftree.utils._inline cimport lowest_bit
+from skconftree.tables._encoded_table cimport MAX_LEVELS   # codes that fit into a byte
+from skconftree.utils._inline cimport lowest_bit           # index of the lowest set bit
 from skconftree.utils._typedefs cimport int64_t
 
 cdef enum:
     MAX_PACKED = 16        # classes
-    PRESENT_UINT64 = 4     # a bit for each of MAX_LEVELS codes
+    PRESENT_UINT64 = 4     # integers of `present`, which has a bit for each of MAX_LEVELS codes
 
 
 cdef intp_t packed_bits(intp_t n_classes, double max_count) noexcept nogil:
@@ -29,6 +30,7 @@ cdef intp_t packed_bits(intp_t n_classes, double max_count) noexcept nogil:
 
 
 cdef inline uint64_t _packed(uint64_t row, intp_t bits) noexcept nogil:
+    # The packed counts of a tagged row.
     return (row >> 48) << (class_of(row) * bits)
 
 
@@ -104,8 +106,8 @@ cdef void tally_packed_columns(
     const uint8_t* codes, intp_t stride, const intp_t* offsets, intp_t n_columns,
     const uint64_t* rows, intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil:
-    # The same for several columns together. Their codes have these offsets within a row, and
-    # their tallies of MAX_LEVELS codes are adjacent.
+    # The same as tally_packed() for several columns together. Their codes have these offsets
+    # within the codes of a row, and their tallies of MAX_LEVELS codes are adjacent.
     cdef const uint8_t* row
     cdef intp_t done = 0, i, k, code
     while done + 4 <= n_columns:

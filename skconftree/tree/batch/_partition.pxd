@@ -16,7 +16,7 @@ ctypedef fused element_t:
     float64_t
 
 
-# sides[i] is 1 if values[i] goes left. scratch has n elements.
+# Partition `values`, in place; sides[i] is 1 if values[i] goes left. scratch has n elements.
 cdef void partition_values(
     element_t* values, intp_t n, const uint8_t* sides, element_t* scratch
 ) noexcept nogil
@@ -33,18 +33,19 @@ cdef intp_t partition_entries(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
 # The same in less than half the time if all values of the range are distinct. Such a range is
-# marked: the bit of its first entry is 0. mark_distinct() sets that bit.
+# marked: the bit of its first entry is 0; otherwise it is 1. mark_distinct() sets this bit.
 cdef void partition_sorted(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil
 cdef void mark_distinct(uint32_t* entries, intp_t n) noexcept nogil
-# The same for any number of children; `at`, scratch, has two elements per child.
+# The same for any number of children: the row goes to branch[row]. `at`, scratch, has two elements
+# per child.
 cdef void scatter_entries(
     uint32_t* entries, intp_t n, const label_t* branch, const intp_t* starts,
     intp_t n_outcomes, intp_t* at, uint32_t* scratch,
 ) noexcept nogil
-# The same for entries whose bit is 0: rows in ascending order, without or with codes. The code
-# of an entry is the rank of its value among those of the column.
+# The same for entries whose bit is 0: rows in ascending order, without or with codes (an array in
+# the same order). The code of an entry is the rank of its value among those of the column.
 cdef intp_t partition_rows(
     uint32_t* entries, intp_t n, const uint8_t* goes_left, uint32_t* scratch
 ) noexcept nogil

@@ -15,27 +15,30 @@ from skconftree.tree.batch._subtrees cimport append_tree, join_trees
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
+# a walk over more than REPEATS copies of a row, on average, counts them together
 from skconftree.tree.split._scan cimport REPEATS, Scan, ValueCounts
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
-from skconftree.utils._inline cimport midpoint
-from skconftree.utils._memory cimport Arena
+from skconftree.utils._inline cimport midpoint      # the threshold between two values
+from skconftree.utils._memory cimport Arena         # owns arrays
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, intp_t
 
-# PartitionedSource: the nodes of a tree whose rows are stored in parts, elsewhere. The outcome
-# of a split for a row is the index of the row's child.
+# PartitionedSource: the nodes of a tree whose rows are stored in parts, elsewhere: in files or on
+# other machines. The outcome of a split for a row is the index of the row's child. A source reads
+# the rows of a node, and walks over a feature: it emits the candidate splits, in ascending order
+# of the value. A FrontierNode is a leaf that may still split; its record has the range of its
+# rows.
 #
 # A code of a feature is the index of a value, bin or category. The source uses the class counts
-# of a node by codes. They are sums over the parts, which are
-# exact in any order. Trees below nodes of few rows are grown elsewhere (PartitionedSubtrees),
-# unless growth is best-first.
+# of a node by codes. They are sums over the parts, which are exact in any order. Trees below
+# nodes of few rows are grown elsewhere (PartitionedSubtrees), unless growth is best-first.
 #
 # The position of a cut is the largest code that goes left. The pool of a node is its weight with
 # unlabeled rows, or its volume (NodeRecord.pool).
 #
 # `nodes` is a Python object with
-#   column_metadata of the columns, such as their levels: a CodedColumn of one row for
-#                   each feature
+#   column_metadata of the columns, such as their levels (distinct values): a CodedColumn
+#                   of one row for each feature
 #   n_rows, repeated    number of rows of the sample; whether some rows are repeated
 #   max_gathered    largest number of rows of a node whose rows are gathered
 #   counts(node)    int64 [codes of all features, classes], with the number of rows in one
@@ -44,11 +47,13 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, int64_t, 
 #   divide(requests, limit)    requests are (node, feature, outcomes by code, children to
 #                   create); children are (outcome, node, number of rows), and those with
 #                   more rows than the limit are counted. The nodes are dropped
-#   count_cells(node, splits)   int64 [cells, classes]; splits are (feature, outcomes by
-#                   code, number of outcomes), the last one varies fastest
-#   grow(node, open_node)   start to grow a tree below the node; returns a handle
-#   grown(handles)  wait for trees and return them
-#   drop(node)
+#   count_cells(node, splits)   int64 [cells, classes], where a cell is a combination of
+#                   outcomes of all splits; splits are (feature, outcomes by code, number
+#                   of outcomes), the last one varies fastest
+#   grow(node, open_node)   start to grow a tree below the node, elsewhere; returns a handle,
+#                   by which gather() knows the tree
+#   gather(handles)     wait for trees and return them
+#   drop(node)      forget a node, which is not needed any more
 # If such a call raises an exception, `error` stores it until it can be raised.
 cdef class PartitionedSource(RowSource):
     """The nodes of a tree whose rows are stored in parts; `metadata` is that of columns."""
@@ -305,9 +310,9 @@ class OpenNode(NamedTuple):
 #
 # The rows of a small node are gathered somewhere, and a builder grows a tree from them there,
 # while the upper tree continues to grow. In the end the trees are joined, with the node ids
-# that a single builder would have used. Random draws depend on these ids: each subtree is then
-# waited for immediately. Best-first growth revisits nodes in any order and does not use
-# subtrees.
+# that a single builder would have used. If features or thresholds are drawn at random, they
+# depend on these ids: each subtree is then waited for immediately. Best-first growth revisits
+# nodes in any order and does not use subtrees.
 cdef class PartitionedSubtrees(Helpers):
     """Grows the trees below the small nodes of a PartitionedSource elsewhere.
 
@@ -383,13 +388,16 @@ cdef open_node(Builder builder, const FrontierNode* leaf):
 
 
 cdef enum:
-    MAX_BATCH_CELLS = 1048576  # counts of the nodes that are divided together
+    MAX_BATCH_CELLS = 1048576  # counts of the nodes that are divided together (in one round)
     MAX_BATCH_NODES = 1024  # nodes that are divided together
-    MIN_ROUNDS_PER_LEVEL = 4  # minimum for large nodes
+    MIN_ROUNDS_PER_LEVEL = 4  # a round has at most a fourth of the rows, or one node
 
 
 cdef class PartitionedRunnerUp(RunnerUp):
-    """Compares a split with those of other features, for rows that are stored in parts."""
+    """Compares a split with those of other features, for rows that are stored in parts.
+
+    `Sides` has the outcomes of one split by code.
+    """
 
     cdef PartitionedSource partitioned
 

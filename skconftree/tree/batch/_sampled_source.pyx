@@ -5,8 +5,9 @@ code is the rank or bin of a value in its feature; a level is a distinct value o
 few of them, which is called coded. A feature with more values is sorted. A tagged row is the
 row with its class and its count in the sample as one integer. Packed counts are the counts of
 all classes in one integer; a tally is an array of counts by code. A walk reads the rows of a
-node in the order of a feature and emits the candidate splits: it passes them to a Scan. A cut
-is the largest code that goes left.
+node in the order of a feature and emits the candidate splits: it passes them to a Scan, in blocks
+of at most BLOCK. If the criterion is additive, sums over the classes of phi, a function of one
+count, are emitted instead of class counts. A cut is the largest code that goes left.
 """
 
 from libc.math cimport INFINITY, fmin, isnan
@@ -23,21 +24,22 @@ from skconftree.tree.batch._packed_rows cimport (
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
+# a walk over more than REPEATS copies of a row, on average, counts them together
 from skconftree.tree.split._scan cimport (
     BLOCK, REPEATS, Scan, ValueCounts, sum_values, clear_values,
 )
-from skconftree.tree.split._selection cimport tolerance_of
+from skconftree.tree.split._selection cimport tolerance_of   # scores that differ by less are equal
 from skconftree.tree.split._split cimport Children, Split
-from skconftree.utils._inline cimport highest_bit, midpoint, prefetch
-from skconftree.utils._memory cimport Arena
-from skconftree.utils._sorting cimport counts_to_offsets, insert_keys
+from skconftree.utils._inline cimport highest_bit, midpoint, prefetch   # midpoint: a threshold
+from skconftree.utils._memory cimport Arena     # owns arrays
+from skconftree.utils._sorting cimport counts_to_offsets, insert_keys   # insertion sort
 from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint16_t, uint32_t, uint64_t,
     uint8_t,
 )
 
 cdef enum:
-    NO_CODE = 0x7FFFFFFF
+    NO_CODE = 0x7FFFFFFF    # larger than any code
 
 cdef struct SampledColumn:
     # A column of a table of the rows of the sample only.
@@ -140,7 +142,7 @@ cdef bint _misses_some(
 cdef enum:
     SHORT = 40              # up to this number of rows, each is compared with all others
     EXTRA_BUCKET_BITS = 3   # 8 to 16 buckets per row, so that few rows share a bucket
-    DIGIT_BITS = 11
+    DIGIT_BITS = 11         # of a pass of the radix sort
     SHIFTS_PER_ROW = 4      # largest mean number of moves per row of an insertion sort
 
 
@@ -276,7 +278,7 @@ cdef inline uint64_t _tag(const uint64_t* rows, intp_t i) noexcept nogil:
 # They emit the same as Scan.walk_sorted, in the same blocks. The position of a candidate is
 # the rank of the last key that goes left.
 
-cdef inline int32_t _weight(uint64_t key) noexcept nogil:
+cdef inline int32_t _weight(uint64_t key) noexcept nogil:   # the count of the row
     return <int32_t> ((key >> 16) & 0xFFFF)
 
 
@@ -367,7 +369,7 @@ cdef intp_t walk_square_keys(
 
 cdef enum:
     MIN_PRUNED_ROWS = 256   # the rows of smaller nodes are all sorted
-    MAX_RUNS = 2048
+    MAX_RUNS = 2048         # ranges of ranks (see below), whose rows are counted
     RUN_BITS = 3            # 8 to 16 rows per run, if ranks are spread evenly
     CORNERS = 3             # of the box of a run (see below); the previous run has the fourth
     # In units of tolerance_of(weight of the node), see _selection.pxd.
@@ -577,6 +579,7 @@ cdef inline void _write_left(Scan scan, intp_t i, uint64_t left) noexcept nogil:
 
 
 cdef inline float64_t _left_weight(uint64_t counts) noexcept nogil:
+    # Sum of the packed counts of two classes.
     return <int32_t> (<uint32_t> counts + <uint32_t> (counts >> 32))
 
 
@@ -636,7 +639,8 @@ cdef class SampledSource(RowSource):
     cdef int32_t* side_counts       # [3, n_classes]
     cdef label_t* branches          # [n_rows] the child, for more than two
     cdef intp_t* at                 # [branches of a multiway split] scratch
-    cdef float64_t n_walked         # see TableSource
+    cdef float64_t n_walked         # rows, each counted as often as its integer weight; at most
+                                    # REPEATS times their number
 
     # The rows of a walk: those that have a value.
     cdef intp_t n_present
@@ -767,7 +771,7 @@ cdef class SampledSource(RowSource):
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         # Counting and sorting codes emit the same candidates. If sums depend on the order of
-        # the rows or the ends of blocks, the choice is that of TableSource.
+        # the rows or the ends of blocks, the choice is that of TableSource (_table_source.pyx).
         cdef const SampledColumn* column = &self.columns[feature]
         cdef intp_t K = self.node.n_classes
         cdef bint counts, exact
@@ -975,6 +979,7 @@ cdef class SampledSource(RowSource):
             self._partition(feature, <int32_t> position)
 
     cdef void _partition(self, intp_t feature, int32_t cut) noexcept nogil:
+        # Divide a copy of the rows by the cut, and count both sides.
         cdef const CodeColumn* column = &self.row_codes.columns[feature]
         cdef const uint8_t* codes = self.row_codes.bytes + column.offset
         cdef intp_t row_bytes = self.row_codes.row_bytes
@@ -1017,7 +1022,7 @@ cdef class SampledSource(RowSource):
         self._prefetch_value(feature, division.above)
 
     cdef void _mark_sides(self, intp_t feature, int32_t cut) noexcept nogil:
-        # The code of rows without a value is the largest.
+        # Set the side of each row if some have no value, whose code is the largest.
         cdef intp_t K = self.node.n_classes
         cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef intp_t n = self.node.record.end - self.node.record.start

@@ -1,4 +1,4 @@
-# SparseRows: the sparse columns of a sparse table, divided as the tree grows.
+# SparseRows: the sparse columns of a sample of a sparse table, divided as the tree grows.
 #
 # Invariant: the entries of a node are one segment [begin, end) of its column, in the
 # order of the rows, or of the values if SORTED. partition() divides it into the
@@ -22,7 +22,7 @@ from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, uint8_t
 
 
-cdef struct Segment:
+cdef struct Segment:        # the entries of a node in a column
     int32_t feature
     uint32_t begin
     uint32_t end
@@ -31,7 +31,7 @@ cdef struct Segment:
 cdef class SparseRows:
     cdef SparseTable table
     cdef SparseColumns source       # owns the arrays if these are used, not copied
-    cdef Arena arena
+    cdef Arena arena                # owns the arrays that are copied
     cdef intp_t n_rows              # of the sample
     cdef SparseColumn* columns      # [n_features]
     cdef uint32_t* entries
@@ -70,8 +70,12 @@ cdef class SparseRows:
         segment.end = column.middle if outcome == 0 else column.end
         return segment.begin < segment.end
 
+    # Use the arrays of the source, or copy the entries of the rows of the sample: `rows`, those
+    # with present[row] = 1, or all if `present` is NULL.
     cdef int take_over(self) except -1 nogil
     cdef int copy(self, const uint8_t* present, const uint32_t* rows) except -1 nogil
+    # Steps of copy(), which return the number of entries: copy a CODED column, whose levels
+    # without rows are dropped; convert a SORTED column with few levels into a CODED one.
     cdef intp_t _copy_codes(
         self, SparseColumn* column, const SparseColumn* original,
         const uint8_t* present, float32_t* levels,
@@ -79,6 +83,7 @@ cdef class SparseRows:
     cdef intp_t _rank(
         self, intp_t feature, intp_t n_levels, const uint32_t* rows, float32_t* levels
     ) noexcept nogil
+    # Begin a node with these segments.
     cdef void enter(self, intp_t node, const Segment* segments, intp_t n_segments) noexcept nogil
     cdef void enter_segments(self, const Segment* segments, intp_t n_segments) noexcept nogil
     # Number of entries of the node, in a SORTED column, with values below zero.
@@ -88,9 +93,11 @@ cdef class SparseRows:
     cdef void mark(
         self, intp_t feature, intp_t position, const uint32_t* rows, intp_t n, uint8_t* goes_left,
     ) noexcept nogil
+    # Divide the segment of the node between two children. `scratch` has 8 bytes per row.
     cdef void partition(
         self, intp_t feature, const uint8_t* goes_left, void* scratch
     ) noexcept nogil
+    # Set `dense` to the column of the node with rows[start:end]. `with_values`: needs values.
     cdef void densify(
         self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end, bint with_values,
     ) noexcept nogil

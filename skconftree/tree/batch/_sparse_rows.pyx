@@ -2,13 +2,13 @@
 
 An entry of a column is a stored row; those of a node are a segment of the entries. Levels are
 the distinct values of a column, and codes their ranks. A column is SORTED (entries in the
-order of the value), CODED (entries with codes), or PAIR (one nonzero value). See
-_sparse_rows.pxd.
+order of the value), CODED (entries with codes), or PAIR (one nonzero value). Column.zero is the
+code of zero or, if SORTED, whether there are negative values. See _sparse_rows.pxd.
 """
 
 from libc.string cimport memcpy, memset
 
-from skconftree.tables._encoded_table cimport MAX_LEVELS
+from skconftree.tables._encoded_table cimport MAX_LEVELS       # largest number of codes
 from skconftree.tables._sparse_columns cimport CODED, PAIR, SORTED
 from skconftree.tree.batch._partition cimport (
     copy_entries, partition_codes, partition_entries, partition_rows,

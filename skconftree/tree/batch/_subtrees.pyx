@@ -8,7 +8,7 @@ from skconftree.tree.batch._node_rows cimport NodeRows
 from skconftree.tree.batch._table_source cimport TableSource
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport NodeRecord, RootStats
-from skconftree.tree.split._selection cimport Best, BestSplits
+from skconftree.tree.split._selection cimport Best, BestSplits   # best split of a feature; of all
 from skconftree.tree.split._splitter cimport Splitter
 from skconftree.utils._memory cimport Arena
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
@@ -16,7 +16,9 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 # Workers: the threads that grow one tree. Each has a splitter, which finds the best split of a
 # node, with its own copies of the compiled criterion and bound, and scratch memory. A bound is a
 # split rule: it decides whether the evidence for a split is sufficient. The source of a splitter
-# reads the rows of the node. The sources share the arrays of the rows.
+# reads the rows of the node. The sources share the arrays of the rows. A selection stores the best
+# split of each feature. A FrontierNode is a leaf that may still split, and its record has the
+# range of its rows. An Arena owns arrays.
 #
 # In large nodes the workers share the columns: SharedSplitter lets them scan the features
 # (score the candidate splits), SharedSource lets them divide the columns. The scan of a feature
@@ -34,12 +36,12 @@ cdef struct ScanResult:
 
 
 cdef enum:
-    FEATURE_PARTS_PER_WORKER = 16
+    FEATURE_PARTS_PER_WORKER = 16  # groups of features: many, so that all workers end together
     INITIAL_CAPACITY = 512        # nodes: small trees are not reallocated
 
 
 cdef class Workers:
-    """The threads that grow one tree, a `thread_team`.
+    """The threads that grow one tree, those of a `thread_team`.
 
     They share the columns of nodes with at least `min_shared_values` values.
     """
@@ -97,6 +99,7 @@ cdef class Workers:
         return self._run("_divide_part", by_rows)
 
     cdef bint _run(self, str part, intp_t n_others) noexcept with gil:
+        # Let the threads call the method named `part` for each work item of a task.
         self.n_others = n_others
         self.n_parts = min(self.record.n_features, FEATURE_PARTS_PER_WORKER * self.n_workers)
         if not self.failed:
@@ -365,6 +368,7 @@ cdef int append_tree(Tree target, intp_t leaf, Tree tree) except -1:
 
 
 cdef intp_t add_node(Tree target, intp_t parent, Tree tree, intp_t node) noexcept:
+    # Copy a node, as a leaf; return its id.
     cdef intp_t added = target.add_leaf(
         parent, tree.counts + node * tree.n_classes, tree.n_node_samples[node],
         tree.impurity[node],
@@ -384,8 +388,9 @@ cdef inline void copy_reason(Tree target, intp_t target_node, Tree tree, intp_t 
 cdef int copy_split(
     Tree target, intp_t target_node, Tree tree, intp_t node, intp_t split
 ) except -1:
-    # The children are added next. `child_of_code` has the child of each category; `first` is the
-    # start of this split's part of it, negative if the feature is numeric.
+    # Copy a split, whose statistics have the index `split`; its children are added next.
+    # `child_of_code` has the child of each category; `first` is the start of this split's part of
+    # it, negative if the feature is numeric.
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_codes = tree.branching[node].n_codes
     tree._copy_evidence(target, split)

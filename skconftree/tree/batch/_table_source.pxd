@@ -4,7 +4,9 @@
 # its unlabeled rows. A column is coded if each row has a code, the rank of its value
 # among the distinct values (levels) or bins; the histogram has the class weights by
 # code. Otherwise it is sorted: its entries are the rows in the order of the value
-# (tables/_encoded_table.pxd). A row of integer weight w is repeated w times.
+# (tables/_encoded_table.pxd). A row of integer weight w is repeated w times. Look-ahead
+# (_lookahead.pyx) makes and discards trial splits. An Arena owns arrays. K is the
+# number of classes.
 
 from skconftree.tables._encoded_table cimport Column
 from skconftree.tree.batch._node_rows cimport StoredOrder, NodeRows
@@ -21,7 +23,8 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, u
 cdef inline void add_value(
     float64_t* sums, intp_t K, const float64_t* counts, float64_t x
 ) noexcept nogil:
-    # Add rows of the same value to [3, n_classes] sums of weights, values and squares.
+    # Add rows of the same value x to [3, n_classes] sums of weights, values and squares.
+    # `counts` are their class weights.
     cdef intp_t c
     for c in range(K):
         sums[c] += counts[c]
@@ -40,7 +43,8 @@ cdef enum ChildRows:
 
 cdef class RowSource(Source):
     cdef readonly intp_t n_rows     # of the sample
-    cdef bint has_segments          # rows_of_child() may return IN_SEGMENT or IS_CONSTANT
+    cdef bint has_segments          # the table is sparse: rows_of_child() may return
+                                    # IN_SEGMENT or IS_CONSTANT
 
     # Begin a node. The builder has stored the segments of its sparse columns, the ranges of their
     # entries (_sparse_rows.pxd).
@@ -51,8 +55,7 @@ cdef class RowSource(Source):
         self, const NodeRecord* record, const Split* split, const intp_t* starts
     ) noexcept nogil
     # Store the order of a node's rows, and restore it after later calls of divide(). One node
-    # at a time. Only look-ahead (_lookahead.pyx), which makes and
-    # discards trial splits, requires it.
+    # at a time. Only look-ahead requires it.
     cdef int store_order(self, const NodeRecord* record) except -1 nogil
     cdef void restore_order(self) noexcept nogil
     # For draw() of Source, which returns a random cut: the extreme values of labeled
@@ -60,13 +63,14 @@ cdef class RowSource(Source):
     # the values <= threshold on the left.
     cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil
-    # Where the rows of a feature are stored for a child, after divide().
+    # Where the rows of a feature are stored for a child, the index `outcome`, after divide().
     cdef ChildRows rows_of_child(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil
 
     cdef inline bint is_exact(self, Scan scan) noexcept nogil:
-        # Whether candidates and their blocks do not depend on the order of the rows.
+        # Whether the candidates of a scan and their blocks do not depend on the order of the
+        # rows: sums of integers, or of squares (`squares`), are exact.
         return (scan.squares or not scan.additive) and (
             self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
         )
@@ -126,12 +130,12 @@ cdef class TableSource(RowSource):
     cdef StoredOrder stored_order   # of a node before look-ahead grows trees below it
     cdef CodeTally packed           # counts by code, all classes in one integer; for
                                     # nodes of labeled rows with integer weights
-    cdef Arena arena
+    cdef Arena arena                # owns the arrays
 
     # One feature.
     cdef float64_t* histogram       # [MAX_LEVELS, n_classes + 1]
     cdef int32_t* tally             # the same as integers, for integer weights
-    cdef uint32_t* sorted_rows      # [SORT_LIMIT] entries of a small node
+    cdef uint32_t* sorted_rows      # [SORT_LIMIT (_packed_rows.pxd)] entries of a small node
     cdef int32_t* sorted_codes      # [SORT_LIMIT] their codes
     cdef intp_t n_present           # rows with a value, if the feature is sorted
     cdef intp_t* at                 # [2, branches of a multiway split] next index to write
@@ -146,4 +150,5 @@ cdef class TableSource(RowSource):
     cdef void partition(self, const NodeRecord* record, intp_t feature) noexcept nogil
     # Whether a feature is sorted, has no missing value, and all rows are labeled and weigh 1.
     cdef bint _is_plain(self, intp_t feature) noexcept nogil
+    # Walk over the first n rows of a sorted column.
     cdef intp_t _walk_order(self, const Column* column, intp_t n, Scan scan) noexcept nogil

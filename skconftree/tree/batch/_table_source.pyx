@@ -18,7 +18,8 @@
 # The position of a cut is the largest code that goes left or, if the feature is sorted, the
 # number of rows. The pool is the unlabeled rows, whose label is n_classes (K). Rows are
 # weighted by integers, `count`, or by `weight`; both are NULL if all weights are 1.
-# `ids`, `node_y`, `node_count` and `node_weight` are in node order: a node is a range.
+# `ids`, `node_y`, `node_count` and `node_weight` are in node order: a node is a range. MAX_LEVELS
+# is the number of codes that fit into a byte.
 
 from libc.math cimport ceil, fmax, fmin
 from libc.string cimport memset
@@ -32,7 +33,7 @@ from skconftree.tree.batch._packed_rows cimport (
 )
 from skconftree.tree.split._node cimport ExaminedNode, RootStats
 from skconftree.tree.split._scan cimport REPEATS, random_threshold, labeled_neighbors, weight_of
-from skconftree.utils._inline cimport midpoint
+from skconftree.utils._inline cimport midpoint     # the threshold between two values
 from skconftree.utils._typedefs cimport label_t
 
 cdef class RowSource(Source):
@@ -86,8 +87,8 @@ cdef class TableSource(RowSource):
         self.stored_order = StoredOrder(rows)
         self.n_rows = rows.n_rows
         self.has_segments = rows.sparse is not None
-        # A row of count k is k repeats. If there are more than REPEATS on average, a walk
-        # adds those of a row together.
+        # A row of count k stands for k repeats. If there are more than REPEATS (4) on average,
+        # a walk adds those of a row together.
         self.longest_walk = REPEATS * rows.n_rows
         self.complete = True    # no numeric value is missing
         for f in range(rows.n_features):
@@ -221,6 +222,7 @@ cdef class TableSource(RowSource):
         return True
 
     cdef bint _is_plain(self, intp_t feature) noexcept nogil:
+        # Whether a feature is sorted, has no missing value, and all rows are labeled and weigh 1.
         return (
             self.rows.sparse_columns == NULL and self.rows.columns[feature].order != NULL
             and not self.rows.columns[feature].has_missing and not self.node.has_pool
@@ -262,7 +264,8 @@ cdef class TableSource(RowSource):
         )
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
-        # Fills the histogram of a coded feature.
+        # Class counts of the rows with and without a value. Fills the histogram (class weights
+        # by code) of a coded feature.
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
         cdef intp_t end = self.node.record.end
@@ -521,6 +524,7 @@ cdef void _sum_plain(
 
 
 cdef inline Column* _column(TableSource source, intp_t feature) noexcept nogil:
+    # The column of a feature; if it is sparse, an ordinary column is created for the node.
     if source.rows.sparse_columns == NULL:
         return &source.rows.columns[feature]
     if source.rows.is_sparse(feature) and (source.rows.sparse.dense_feature != feature):

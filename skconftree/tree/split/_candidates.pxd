@@ -7,18 +7,19 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 # Terms of this file. The outcomes of a split are its branches; a binary split has a left and a
 # right outcome. A source (_scan.pxd) reads the rows of a node. It walks over the rows of a
 # feature in ascending order and emits candidates: it writes the counts of the left outcome into
-# the arrays of a Scan, which are passed to a reader in blocks. A walk may emit sums of
-# phi (Score.phi, criteria/_score.pxd) instead of class counts if the score is additive. The
-# pool of a node or an outcome is its weight with unlabeled rows or, if `by_volume`, the
-# volume of its box in feature space. A cut (_split.pxd) divides the values of a feature.
-# Categories are stored as integer codes.
+# the arrays of a Scan, which are passed to a reader in blocks. If the score is additive (a sum
+# over the classes of phi, a function of one count), a walk may emit these sums instead of class
+# counts. The pool of a node or an outcome is its weight with unlabeled rows or, if `by_volume`,
+# the volume of its box: its limits in feature space. A cut (_split.pxd) divides the values of a
+# feature; its position is an integer. Categories are stored as integer codes. An ExaminedNode
+# (_node.pxd) has the class counts of the node; an Arena owns arrays.
 
 # CategorySets: the candidate splits of a nominal feature, from the counts of its categories.
 #
 # A split with two outcomes is a set of categories that go left. The sets that are emitted
 # depend on the number m of categories that labeled rows of the node have:
-#   PREFIXES  two classes and a concave criterion: the best of all sets is a prefix of the
-#             categories in the order of their share of a class, so m - 1 candidates
+#   PREFIXES  two classes and a concave criterion: the best of all sets is a prefix (the first
+#             categories) in the order of their share of a class, so m - 1 candidates
 #             represent all 2^(m-1) - 1. Position: the length of the prefix.
 #   SUBSETS   m <= ENUMERABLE: every set without the last category. Position: bits of the
 #             categories, the first one lowest.
@@ -35,7 +36,7 @@ from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uin
 # Sets of its categories can separate any labels, which the p-value of a single split ignores.
 
 cdef enum:
-    ENUMERABLE = 10     # categories
+    ENUMERABLE = 10     # largest number of categories with which all sets are tried
 
 cdef enum Search:
     PREFIXES
@@ -45,8 +46,8 @@ cdef enum Search:
 
 
 cdef struct Ranked:         # a category, to be sorted
-    float64_t share         # of a class, or the first principal component
-    int32_t position
+    float64_t share         # of a class, or the first principal component of the shares
+    int32_t position        # index in CategorySets.present
 
 
 cdef class CategorySets:
@@ -58,7 +59,7 @@ cdef class CategorySets:
 
     # One feature.
     cdef Arena arena
-    cdef readonly intp_t capacity   # categories, including the unknown category
+    cdef readonly intp_t capacity   # categories, including one more for unknown categories
     cdef float64_t* counts          # [capacity, n_classes + 1] weight of each category; the
                                     # last column is that of unlabeled rows
     cdef intp_t n_codes             # categories of this feature
@@ -93,6 +94,8 @@ cdef class CategorySets:
     # Set all fields of the children except their numbers of rows. Unlabeled rows of
     # categories that no labeled row has go to the largest child.
     cdef void divide(self, intp_t feature, intp_t position, Children* children) noexcept nogil
+    # Sort `ranked` by the share of a class, or by the principal component if `ordering` is
+    # n_classes. False if the class has no rows.
     cdef bint _rank(self, intp_t ordering) noexcept nogil
 
 
@@ -115,36 +118,38 @@ cdef class CategorySets:
 
 cdef enum MissingRows:
     NONE            # no row misses a value, or such rows go right: nothing is added
-    LEFT
-    UNLABELED
+    LEFT            # they go left
+    UNLABELED       # only unlabeled rows miss a value; they go to the larger child
 
 
 cdef class CandidateSplits(Scan):
     cdef ExaminedNode node
     cdef Source source
     cdef readonly CategorySets sets
-    cdef CandidateReader reader     # receives the candidates
+    cdef CandidateReader reader     # receives the candidates, see _scan.pxd
     cdef const int32_t* n_categories  # [n_features], 0 = numeric; NULL: all are numeric
     cdef bint random_cuts
 
     cdef intp_t feature             # being walked
     cdef bint nominal
     cdef intp_t sign                # of its monotonicity constraint, 0 = none
-    cdef MissingRows missing
-    cdef ValueCounts values
+    cdef MissingRows missing        # what the rows without a value add to the left outcomes
+    cdef ValueCounts values         # class counts of the rows with and without a value
 
     cdef Children children          # set by count_children()
-    cdef intp_t child_capacity
+    cdef intp_t child_capacity      # number of children that its arrays have space for
 
     cdef inline bint is_nominal(self, intp_t feature) noexcept nogil:
         return self.n_categories != NULL and self.n_categories[feature] > 0
 
+    # Allocate memory for features with this many categories.
     cdef int reserve_categories(self, intp_t capacity) except -1
     # Walk one feature; 0 if it is constant in the node. `additive` allows sums of phi
     # instead of class counts, if the walk supports them.
     cdef intp_t walk(self, intp_t feature, bint additive) noexcept nogil
     # Set `children` to the children of one candidate split.
     cdef void count_children(self, intp_t feature, Cut cut) noexcept nogil
-    # Infinity for the candidate "is the value missing?".
+    # Threshold of a cut; infinity for the candidate "is the value missing?".
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil
+    # Set Scan.block to the first `size` elements of the arrays.
     cdef void _fill_block(self, intp_t size) noexcept nogil

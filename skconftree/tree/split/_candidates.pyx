@@ -4,8 +4,10 @@ A source reads the rows of a node. A walk over a feature reads its values in asc
 its categories, and emits the candidate splits: it writes the class counts of the left outcome
 (child) into the arrays of a Scan, which are passed to a reader in blocks. A cut is how a split
 divides the values of its feature; its position is an integer. Categories are stored as integer
-codes. The pool of a node is its weight with unlabeled rows, or its volume. See
-_candidates.pxd.
+codes. The pool of a node is its weight with unlabeled rows, or its volume; a box is the limits of
+a node in feature space. A candidate is additive if sums over the classes of phi, a function of one
+count, are emitted instead of counts. Random draws are hashes of keys (`mix`), so that they do not
+depend on the order of the nodes. See _candidates.pxd.
 """
 
 from libc.math cimport INFINITY, ldexp, log, sqrt
@@ -15,12 +17,13 @@ from libc.string cimport memcpy, memmove, memset
 from skconftree.bounds._contract cimport NodeStats
 from skconftree.criteria._score cimport sum_of
 from skconftree.tree.split._node cimport NodeRecord
-from skconftree.utils._box cimport share_below
-from skconftree.utils._draws cimport mix, unit
+from skconftree.utils._box cimport share_below  # share of the volume below a threshold
+from skconftree.utils._draws cimport mix, unit  # hash, and random number in [0, 1), of a key
 
 cdef enum:
-    LARGEST_POWER = 1000    # sums of larger powers of 2 may overflow
-    ITERATIONS = 20         # of the power method: an ordering need not be exact
+    LARGEST_POWER = 1000    # of 2; sums of larger powers may overflow
+    ITERATIONS = 20         # of the power method for the first principal component, which need
+                            # not be exact
 
 cdef float64_t LOG_2 = log(2.0)
 
@@ -289,6 +292,7 @@ cdef float64_t _projection(CategorySets sets, const float64_t* row) noexcept nog
 
 
 cdef void _map_codes(CategorySets sets, intp_t feature, intp_t position) noexcept nogil:
+    # Set child_of_code to 0 (left) for the set of categories of a candidate.
     cdef intp_t m = sets.n_present
     cdef Search search = _search(sets)
     cdef uint64_t key
@@ -551,6 +555,8 @@ cdef void _add_missing(CandidateSplits candidates, intp_t size) noexcept nogil:
 
 
 cdef intp_t _drop_small_children(CandidateSplits candidates, intp_t size) noexcept nogil:
+    # Remove the candidates of a block with a child below a smallest weight; return the number
+    # of the others.
     cdef float64_t min_weight = candidates.node.min_weight
     cdef float64_t min_reweighted = candidates.node.min_reweighted
     cdef float64_t n = candidates.node.n
@@ -684,5 +690,6 @@ cdef void _count_missing(CandidateSplits candidates, bint any_missing, Cut cut) 
 
 
 cdef float64_t _left_volume(CandidateSplits candidates, intp_t feature, Cut cut) noexcept nogil:
+    # Volume of the box of the left child.
     cdef NodeRecord* record = candidates.node.record
     return record.pool * share_below(record.box, feature, candidates.threshold(feature, cut))

@@ -6,8 +6,10 @@
 # scales differ only with class_weight or if repeats do not count. W is the weight of a node with
 # its unlabeled rows, or the volume of its box, its limits in feature space.
 #
-# One object is shared by the source, which reads the rows of the node, by CategorySets, which
-# has the candidate splits of nominal features, and by the selection of the best candidate.
+# NodeStats (criteria/_score.pxd) are the statistics of a node on one scale, Children those of the
+# children of a split. One object is shared by the source, which reads the rows of the node, by
+# CategorySets, which has the candidate splits of nominal features, and by the selection of the
+# best candidate.
 
 from skconftree.bounds._contract cimport NodeStats
 from skconftree.tree._settings cimport GrowthSettings
@@ -19,14 +21,14 @@ from skconftree.utils._typedefs cimport float64_t, int8_t, int32_t, intp_t, uint
 cdef struct NodeRecord:
     # A node that has yet to be examined or split.
     intp_t id
-    intp_t start
+    intp_t start            # its rows are start, ..., end - 1 in the order of the source
     intp_t end
     intp_t depth
     float64_t pool          # W: the weight of labeled and unlabeled rows, or a volume
-    int32_t* features       # features not known to be constant; owned
+    int32_t* features       # features not known to be constant; the array belongs to this node
     intp_t n_features
     float64_t* box          # [n_features of X, 2] limits of the node in feature space, only
-                            # if W is a volume; owned
+                            # if W is a volume; the array belongs to this node
     float64_t low           # limits of the probability of the second class, set by splits
     float64_t high          # on features with monotonicity constraints above the node;
                             # unset without constraints
@@ -56,7 +58,7 @@ cdef class RootStats:
 
 
 cdef class ExaminedNode:
-    cdef GrowthSettings settings
+    cdef GrowthSettings settings    # parameters of the growth of the tree
     cdef RootStats root
     cdef readonly intp_t n_features
     cdef readonly intp_t n_classes
@@ -73,7 +75,7 @@ cdef class ExaminedNode:
     cdef bint rescales          # bound and criterion have different scales
     cdef bint excludes_repeats  # repeats do not count as evidence
     cdef int8_t* signs          # [n_features] of GrowthSettings.monotonic_cst; NULL if None
-    cdef Arena arena
+    cdef Arena arena            # owns the arrays
 
     cdef NodeRecord* record
     cdef const float64_t* counts  # [n_classes] unscaled
@@ -88,16 +90,23 @@ cdef class ExaminedNode:
     cdef uint64_t draw_key      # of random cuts, and
     cdef uint64_t visit_key     # of the order of features; a source may change the last two
 
+    # Set all fields of a node with these unscaled counts.
     cdef void begin(self, NodeRecord* record, const float64_t* counts) noexcept nogil
+    # Set the weight of the node on the scale of the bound to `weight`.
     cdef void exclude_repeats(self, float64_t weight) noexcept nogil
+    # Convert unscaled counts [n_classes] to the scale of the criterion (the result is their sum),
+    # or of the bound; the same for both children of a split, [2, n_classes], from the left one,
+    # and for all children.
     cdef float64_t reweight(self, const float64_t* counts, float64_t* reweighted) noexcept nogil
     cdef void scale(self, const float64_t* counts, float64_t* scaled) noexcept nogil
     cdef void scale_pair(self, const float64_t* left, float64_t* pair) noexcept nogil
     cdef void reweight_children(self, const Children* children) noexcept nogil
     cdef void scale_children(self, const Children* children) noexcept nogil
+    # Sum of counts, whose unscaled sum is n, on the scale of the criterion.
     cdef float64_t sum_reweighted(self, const float64_t* counts, float64_t n) noexcept nogil
+    # Whether a child with these counts is below a smallest weight.
     cdef bint is_small(self, const float64_t* counts) noexcept nogil
-    # Probability of the second of two classes.
+    # Probability of the second of two classes, from the unscaled counts of both.
     cdef inline float64_t probability(self, float64_t first, float64_t second) noexcept nogil:
         if self.class_weight != NULL:
             first *= self.class_weight[0]

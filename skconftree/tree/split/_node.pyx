@@ -6,16 +6,17 @@ rule that accepts or rejects a split). See _node.pxd.
 """
 
 from skconftree.criteria._score cimport sum_of
-from skconftree.utils._draws cimport mix
-from skconftree.utils._inline cimport ROUNDING
+from skconftree.utils._draws cimport mix            # a hash function
+from skconftree.utils._inline cimport ROUNDING      # relative rounding error of sums
 
 
 cdef class RootStats:
     """Statistics of the rows of one tree, in addition to the settings of its growth.
 
-    The defaults are those of an incrementally trained tree. Weights in `distinct` are
-    integer multiples of 2**-20, so that sums do not depend on their order, and 0 for
-    unlabeled rows.
+    The defaults are those of an incrementally trained tree. `distinct` is the weight of
+    each row if repeated rows do not count as evidence. These weights are integer multiples
+    of 2**-20, so that sums do not depend on their order, and 0 for unlabeled rows. The
+    pool is the unlabeled rows. `_node.pxd` describes the other arguments.
     """
 
     def __init__(

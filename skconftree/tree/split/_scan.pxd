@@ -13,7 +13,8 @@ from skconftree.utils._typedefs cimport (
 # into arrays, BLOCK at a time. An outcome of a split is a child. If the score of the criterion is
 # additive, it depends on an outcome only through its weight and the sum over the classes of
 # phi(count), which can be emitted instead of class counts. The pool of a node is its weight
-# with unlabeled rows, or its volume.
+# with unlabeled rows, or its volume. An ExaminedNode (_node.pxd) has the class counts of the node;
+# an Arena owns arrays.
 #
 # There are two walks, both exact: over SORTED ROWS, and over a HISTOGRAM of class counts per
 # level. The levels are the distinct values in ascending order. An entry of the sorted rows is
@@ -22,9 +23,10 @@ from skconftree.utils._typedefs cimport (
 # CandidateReader, with one virtual call per block. Sources of rows, scores and selections of the
 # best candidate can therefore be combined freely, and the inner loops are small.
 #
-# Rows may have integer weights, `count`, or other weights, `weight`; both are NULL if all
-# weights are 1. A walk over counts emits, to the last bit, the same as a walk over repeated
-# rows, unless rows are repeated more than REPEATS times on average.
+# y is the class of each row; n_classes = a row without a label. `total` has the class counts of
+# the rows walked over. Rows may have integer weights, `count`, or other weights, `weight`; both
+# are NULL if all weights are 1. A walk over counts emits, to the last bit, the same as a walk over
+# repeated rows, unless rows are repeated more than REPEATS times on average.
 #
 # The threshold of a candidate is between two neighboring distinct values of labeled rows.
 # Its position is the number of sorted rows, or the largest index of a histogram, that go
@@ -32,7 +34,7 @@ from skconftree.utils._typedefs cimport (
 
 cdef enum:
     BLOCK = 256     # candidates; their arrays fit into the first-level cache
-    REPEATS = 4     # up to here sums of phi are updated once per repeat
+    REPEATS = 4     # mean count of the rows up to which sums of phi are updated for each repeat
 
 
 cdef inline float64_t weight_of(
@@ -63,7 +65,7 @@ cdef class CandidateReader:
 
 cdef class Scan:
     cdef intp_t n_classes
-    cdef Arena arrays
+    cdef Arena arrays               # owns the arrays below
     cdef bint additive              # emit sums of phi instead of class counts
     cdef const float64_t* phi       # phi of every integer up to the node's weight
     cdef bint squares               # phi is the square: sums are exact in any order
@@ -117,15 +119,19 @@ cdef class Scan:
         self, const uint32_t* entries, intp_t n, const label_t* y,
         const int32_t* count, const float64_t* weight, const float64_t* total,
     ) noexcept nogil
-    # `gap` has the class counts of n_gap rows without entries: the zeros of a sparse column.
+    # `gap` has the class counts of n_gap rows without entries, the zeros of a sparse column; the
+    # first n_below of the n entries have values below zero.
     cdef intp_t walk_sorted_with_gap(
         self, const uint32_t* entries, intp_t n, intp_t n_below, intp_t n_gap,
         const float64_t* gap, const label_t* y, const int32_t* count, const float64_t* weight,
     ) noexcept nogil
+    # Some rows have no label. The value of a row is x[row * stride].
     cdef intp_t walk_sorted_with_pool(
         self, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count,
         const float64_t* weight, const float32_t* x, intp_t stride,
     ) noexcept nogil
+    # histogram is [n_levels, n_classes], with one more column for unlabeled rows if there is a
+    # pool; `levels` are the values.
     cdef intp_t walk_histogram(
         self, const float64_t* histogram, intp_t n_levels, const float64_t* total
     ) noexcept nogil
@@ -145,7 +151,7 @@ cdef class Scan:
 # All other methods can be called in any order.
 
 cdef enum:
-    ANY_LENGTH = 2147483647
+    ANY_LENGTH = 2147483647     # Source.longest_walk without limit
 
 
 cdef struct ValueCounts:
@@ -197,24 +203,26 @@ cdef class Source:
     cdef bint sum_roughly(
         self, const int32_t* features, intp_t n, float64_t* sums
     ) noexcept nogil
-    # Emit the candidates of the rows that have a value; 0 = all values are equal.
+    # Emit the candidates of the rows that have a value; return their number, 0 = all values are
+    # equal.
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil
     # The number of candidates that walk() would emit, and of those without a small child
     # (ExaminedNode.is_small). -1 if counting them costs as much as walk().
     cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil
     # For each class and each cut of the feature, the approximate share of the node's rows
     # that are of the class and go left: [n_classes, LANES], for at most LANES cuts
-    # (utils/_lanes.pxd). The error is
-    # below SHARE_ERROR (criteria/_criterion.pxd) times the share of the class. Returns the
-    # number of cuts with different left outcomes; -1 if approximation is not cheap.
+    # (utils/_lanes.pxd). The error is below SHARE_ERROR (criteria/_criterion.pxd) times the
+    # share of the class. Returns the number of cuts with different left outcomes; -1 if
+    # approximation is not cheap.
     cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil
     # The position of a cut with all values on the left.
     cdef intp_t end_position(self, intp_t feature) noexcept nogil
     # The position and threshold of a random cut; u is uniform in [0, 1). -1 if no cut
     # separates the rows that have a value.
     cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil
+    # The threshold of a cut.
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil
-    # Count the rows with a value on either side in `children`. Return whether rows miss a
+    # Count the rows with a value on either side of a cut in `children`. Return whether rows miss a
     # value; if not, `values` need not be set.
     cdef bint count_sides(
         self, intp_t feature, intp_t position, Children* children, ValueCounts* values
@@ -228,7 +236,7 @@ cdef class Source:
 
 
 cdef inline float64_t random_threshold(float64_t low, float64_t high, float64_t u) noexcept nogil:
-    # A threshold in [low, high).
+    # A threshold in [low, high); u is uniform in [0, 1).
     cdef float64_t threshold = low + u * (high - low)
     return low if threshold >= high else threshold
 
@@ -237,7 +245,7 @@ cdef inline void labeled_neighbors(
     const uint32_t* entries, const label_t* y, intp_t n_classes, intp_t position,
     intp_t* below, intp_t* above,
 ) noexcept nogil:
-    # The labeled rows directly below and above a cut of sorted rows.
+    # The labeled rows directly below and above a cut with `position` sorted rows on the left.
     cdef intp_t low = position - 1
     cdef intp_t high = position
     while y[entries[low] >> 1] == n_classes:

@@ -5,14 +5,16 @@ in ascending order and emits the candidate splits: it writes their class counts 
 sums over the classes of phi(count), a function of the criterion, into arrays, which are passed
 to a reader in blocks. An entry of the sorted rows is (row << 1) | new, where new = 1 if the value
 differs from that of the previous entry. A level is a distinct value, a cut a candidate
-threshold. The pool is the unlabeled rows. See _scan.pxd.
+threshold; its position is the number of rows, or the largest level, on the left. The pool is the
+unlabeled rows. K is the number of classes. A scan is additive if it emits sums of phi; repeats are
+the copies that the integer weight (`count`) of a row stands for. See _scan.pxd.
 """
 
 from libc.math cimport NAN
 from libc.string cimport memcpy
 
 from skconftree.criteria._score cimport sum_of
-from skconftree.utils._inline cimport midpoint
+from skconftree.utils._inline cimport midpoint     # the threshold between two values
 
 cdef class CandidateReader:
     """Base class of objects that receive the candidate splits of a node in blocks."""
@@ -88,8 +90,8 @@ cdef class Scan:
     ) noexcept nogil:
         # As walk_sorted, without sums of phi. Between the first n_below of the n entries and the
         # others there are n_gap rows of one value, which have no entries and the class counts
-        # `gap`. Blocks end where those of a walk over all rows end, because the rounding of
-        # sums depends on it.
+        # `gap`. Blocks of candidates end where those of a walk over all rows end, because the
+        # rounding of sums depends on it.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
         cdef bint by_rows = weight == NULL and K == 2
@@ -335,7 +337,8 @@ cdef intp_t _walk_squares(
 cdef intp_t _walk_two_classes_counted(
     Scan scan, const uint32_t* entries, intp_t n, const label_t* y, const int32_t* count
 ) noexcept nogil:
-    # As _walk_two_classes. Blocks end where those of a walk over repeated rows end.
+    # As _walk_two_classes, for rows with counts. Blocks of candidates end where those of a walk
+    # over repeated rows end.
     cdef float64_t* left = scan.left
     cdef float64_t* n_left = scan.n_left
     cdef intp_t* position = scan.position

@@ -27,11 +27,13 @@ from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t, uint8_t
 # the node). Among equals, the lowest feature wins, then the lowest cut. Rounding and the order
 # of sums therefore decide nothing. If the bound ranks features, scores break ties of ranks.
 #
-# Two terms of criteria/_score.pxd. Additive scores depend on the class counts n_c of an outcome
-# only through its weight and the sum of phi(n_c); the walk over a feature can then update this
-# sum instead of the counts. The pool of a node or child is its weight with unlabeled rows, or
-# its volume. Cuts are described in _split.pxd. The class counts for criterion and bound may
-# differ in their scales (_node.pxd).
+# Terms. The outcomes of a split are its children. A scan is a pass over the candidates of a node,
+# in blocks of at most BLOCK of them (_scan.pxd). Additive scores depend on the class counts n_c
+# of an outcome only through its weight and the sum of phi(n_c); the walk over a feature (which
+# reads its values in ascending order) can then update this sum instead of the counts. The pool of
+# a node or child is its weight with unlabeled rows, or its volume. A cut (_split.pxd) is how a
+# split divides the values of its feature. The class counts for criterion and bound may differ in
+# their scales (_node.pxd).
 
 cdef inline float64_t tolerance_of(float64_t weight) noexcept nogil:
     return 1e-10 * weight
@@ -42,9 +44,10 @@ cdef struct Best:
     float64_t score         # infinity = none
     Cut cut
     float64_t n_left        # weight of the left child, if the split is binary
-    float64_t n_candidates      # candidates compared
-    float64_t log_candidates    # their logarithm; negative = not computed
-    float64_t log_evidence      # evidence bounds: sum over candidates; node tests: p-value
+    float64_t n_candidates      # number of candidates compared
+    float64_t log_candidates    # its logarithm; negative = not computed
+    float64_t log_evidence      # logarithm of the sum of the evidence of all candidates
+                                # (evidence bounds), or of the p-value (node tests)
 
 
 cdef struct Contender:
@@ -52,8 +55,8 @@ cdef struct Contender:
     intp_t feature          # -1 = none
     Cut cut
     float64_t score         # infinity = none
-    float64_t n_candidates      # candidates of the feature
-    float64_t log_candidates    # their logarithm; negative = not yet computed
+    float64_t n_candidates      # number of candidates of the feature
+    float64_t log_candidates    # its logarithm; negative = not yet computed
     float64_t rank          # by the bound; NaN = not yet computed
 
 
@@ -62,13 +65,13 @@ cdef class Selection(CandidateReader):
     cdef readonly Criterion criterion
     cdef readonly Bound bound
     cdef Score bound_score          # None unless the bound scores candidates
-    cdef Arena arena
+    cdef Arena arena                # owns the arrays
     cdef const float64_t* criterion_phi  # tables of phi, NULL if no walk is additive
     cdef const float64_t* bound_phi
     cdef bint criterion_squares     # phi is the square
     cdef bint bound_squares
-    cdef intp_t phi_size
-    cdef list _phi_tables
+    cdef intp_t phi_size            # elements of these tables
+    cdef list _phi_tables           # keeps them alive
     cdef bint compares_at_once      # features are compared immediately
     cdef intp_t step                # feature * step is the index in best_of
     cdef bint own_scale             # the bound scores candidates itself (bound_score), and
@@ -85,7 +88,7 @@ cdef class Selection(CandidateReader):
     cdef float64_t* pair            # [2, n_classes] children on the bound's scale
     cdef float64_t* scaled_block    # [BLOCK, n_classes + 2] the counts of a block on that
                                     # scale, and the weights of their left outcomes
-    cdef float64_t tolerance
+    cdef float64_t tolerance        # see "Ties"
     cdef float64_t parent_score     # score of no split
 
     # Called after `node` has been set to another node.
@@ -107,6 +110,7 @@ cdef class Selection(CandidateReader):
         self, CandidateSplits candidates, intp_t feature, const Split* chosen, Split* split
     ) noexcept nogil
 
+    # Set `out` to the scores of the candidates in the block of the scan.
     cdef void _score(self, Scan scan) noexcept nogil
 
 
@@ -117,6 +121,8 @@ cdef class BestSplits(Selection):
     cdef Contender first
     cdef Contender competitors[MAX_STORED_COMPETITORS]  # of other features, the best first
 
+    # Compare the best candidate of a feature with those of earlier features; drop the last
+    # competitor, and shift those from `position` on.
     cdef void _compare(self, intp_t feature, CandidateSplits candidates) noexcept nogil
     cdef void _drop_last_from(self, intp_t position) noexcept nogil
 
@@ -144,9 +150,9 @@ cdef class SmallestCost(Selection):
 cdef class SummedEvidence(BestSplits):
     cdef EvidenceBound evidence     # the bound
     cdef bint sums                  # in the first scan, which sums the evidence
-    cdef float64_t peak             # smallest score of the node so far
+    cdef float64_t peak             # smallest score (minus the log evidence) so far in the node
     cdef float64_t max_gap          # scores that exceed it by more are negligible
-    cdef float64_t total            # log of the sum over features
+    cdef float64_t total            # log of the sum of the evidence over the features
 
 
 # TestedFeatures: the selection of node tests. The p-value of a feature is its rank.
@@ -155,8 +161,8 @@ cdef class TestedFeatures(BestSplits):
     cdef NodeTest test              # the bound
     cdef float64_t* sums            # [3 or n_categories, n_classes] of the feature examined,
                                     # see Source.sum_by_class (_scan.pxd)
-    cdef float64_t* rough           # see Source.sum_roughly, or NULL
-    cdef uint8_t* states            # [n_features] COUNTED, WALKED or RANKED
+    cdef float64_t* rough           # rough sums of all features, see Source.sum_roughly; or NULL
+    cdef uint8_t* states            # [n_features] COUNTED, WALKED or RANKED (_selection.pyx)
     cdef int32_t* counted           # [n_features] features tested last
 
     # Walk the features with the smallest p-values: the best one and the stored competitors.

@@ -2,11 +2,13 @@
 
 A bound is the rule that accepts or rejects a split: race bounds compare it with the best split
 of another feature, interval bounds upper limits of the impurity (costs), evidence bounds the
-evidence of all candidates, node tests whole features. A rank orders features by the bound. A
-walk over a feature passes its candidates to a selection in blocks; a cut is how a candidate
-divides the values. Sums of phi, the criterion's function of a class count, can replace class
-counts if the score is additive. A floor is a lower limit of the cost of a candidate, and the
-incumbent is the best candidate so far. See _selection.pxd.
+evidence of all candidates, node tests whole features. A rank is a number by which the bound
+compares features. A walk over a feature passes its candidates to a selection in blocks; a cut is
+how a candidate divides the values. Sums of phi, the criterion's function of a class count, can
+replace class counts if the score is additive. A floor is a lower limit of the cost of a
+candidate, and the incumbent is the best candidate so far. The pool of a node is its weight with
+unlabeled rows, or its volume. Counts are unscaled, or on the scale of the criterion or of the
+bound (_node.pxd). See _selection.pxd.
 """
 
 import numpy as np
@@ -16,7 +18,7 @@ from libc.string cimport memcpy, memmove, memset
 from skconftree.criteria._criterion cimport outcome_entropy
 from skconftree.criteria._score cimport NodeStats, sum_of
 from skconftree.tree._settings cimport MONOTONIC_CST
-from skconftree.tree.split._scan cimport BLOCK
+from skconftree.tree.split._scan cimport BLOCK      # largest number of candidates of a block
 from skconftree.tree.split._split cimport Children, precedes
 
 cdef enum:
@@ -79,7 +81,7 @@ cdef class Selection(CandidateReader):
         self.criterion.begin(stats)
         if self.own_scale:
             self.bound_score.begin(&self.node.stats)
-        self.tolerance = tolerance_of(stats.n)     # on the scale of the criterion
+        self.tolerance = tolerance_of(stats.n)     # of scores on the scale of the criterion
         self.parent_score = self.criterion.node(stats.counts, stats.n)
         self.uses_phi_sums = True
 
@@ -365,6 +367,7 @@ cdef void _rank_features(
         split.competitors[j].cut = selection.competitors[j].cut
 
 
+# Whether the best candidate of a later feature is better than that of an earlier one.
 cdef bint _wins(
     BestSplits selection, Contender* later, Contender* earlier, CandidateSplits candidates
 ) noexcept nogil:
@@ -625,6 +628,7 @@ cdef void _find_smallest_floors(
 
 
 cdef void _offer_block(SmallestCost selection, Scan scan) noexcept nogil:
+    # Replace the incumbent by a better candidate of the block, if any.
     cdef float64_t pool_left
     cdef Cut cut
     cdef intp_t i
@@ -665,6 +669,7 @@ cdef void _offer(
 cdef void _replace_incumbent(
     SmallestCost selection, intp_t feature, Cut cut, float64_t cost
 ) noexcept nogil:
+    # If the candidate has a smaller cost, or the same cost and a lower feature or cut.
     cdef bint better
     if selection.incumbent_feature < 0:
         better = cost < selection.incumbent
@@ -911,6 +916,7 @@ cdef float64_t _largest_to_compare(
 
 
 cdef float64_t _test_roughly(TestedFeatures selection, intp_t feature) noexcept nogil:
+    # Logarithm of the p-value, from the sums of Source.sum_roughly().
     cdef intp_t K = selection.node.n_classes
     cdef intp_t d = selection.node.n_features
     cdef intp_t c

@@ -3,10 +3,11 @@
 A source reads the rows of a node; the candidate splits are scored by the criterion, and
 a selection stores the best ones. A bound is the rule that accepts or rejects the best
 split: a race bound by its lead over the best split of another feature, a test by a
-p-value. Evidence is the numbers that it stores. The precheck rules out nodes whose
-splits the bound would all reject. A cut is how a split divides the values of its
-feature. Counts are unscaled, reweighted by class (for the criterion), or scaled back to
-the weight of the node (for the bound), see _node.pxd. See _splitter.pxd.
+p-value. Evidence is the numbers that it stores. The gain of a split is the decrease of
+the impurity per row. The precheck rules out nodes whose splits the bound would all
+reject. A cut is how a split divides the values of its feature. Counts are unscaled,
+reweighted by class (for the criterion), or scaled back to the weight of the node (for
+the bound), see _node.pxd. See _splitter.pxd.
 """
 
 from libc.float cimport DBL_EPSILON
@@ -18,23 +19,25 @@ from skconftree.bounds._contract cimport (
 )
 from skconftree.criteria._criterion cimport GAIN_ERROR
 from skconftree.criteria._criterion import Entropy, Gini
+# reasons why a node remains a leaf, see LeafReason
 from skconftree.tree._settings cimport (
     MIN_IMPURITY_DECREASE, MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF, NO_CANDIDATE, REJECTED,
 )
+# selections, one for each kind of bound
 from skconftree.tree.split._selection cimport (
     BestSplits, SmallestCost, SummedEvidence, TestedFeatures,
 )
-from skconftree.utils._draws cimport mix
-from skconftree.utils._lanes cimport LANES
-from skconftree.utils._sorting cimport insert_keys
+from skconftree.utils._draws cimport mix            # a hash function, for random draws
+from skconftree.utils._lanes cimport LANES          # candidates that are scored together
+from skconftree.utils._sorting cimport insert_keys  # insertion sort
 
 # Numbers of candidates from here on are reported as infinite, see CategorySets.n_implied.
 cdef float64_t MAX_CANDIDATES = ldexp(1.0, 1000)
 
 cdef enum:
-    MAX_CLASSES = 256      # the sum of approximate values is within GAIN_ERROR
+    MAX_CLASSES = 256      # up to here, approximate scores are within GAIN_ERROR
 
-# of two children: half the entropy of their shares, which is at most one bit
+# largest decrease of the entropy criterion (half the entropy in bits) by a split with two children
 cdef float64_t MAX_GAIN = 0.5
 cdef float64_t SHARE_TOLERANCE = 0.001  # error limit of approximate shares of rows
 
@@ -94,7 +97,8 @@ cdef bint _limit_gains(Precheck precheck, float64_t impurity) noexcept nogil:
     )
     cdef float32_t scores[LANES]
     cdef float32_t n_left[LANES]
-    cdef float64_t min_score, min_score_large     # scores; of splits without a small child
+    # smallest score of all splits, and of splits without a child below the smallest weight
+    cdef float64_t min_score, min_score_large
     cdef intp_t j, b, n
     for j in range(precheck.node.record.n_features):
         n = precheck.source.sketch(precheck.node.record.features[j], precheck.left)
