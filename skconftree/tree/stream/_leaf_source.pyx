@@ -38,10 +38,11 @@ cdef class LeafSource(Source):
         const float64_t[:, ::1] root_box,
     ):
         super().__init__(ExaminedNode(settings, root))
-        self.node.only_thresholds = False     # a value may be missing
+        self.node.only_thresholds = False     # a split may depend on missing values
         cdef intp_t n_features = root.n_features
         cdef intp_t n_classes = root.n_classes
         cdef intp_t n_bins = settings.max_bins
+        # the right side of a cut has the node's counts minus those of the left side
         self.right_is_rest = True
         self.all_integer = True
         self.sketches = True
@@ -97,7 +98,7 @@ cdef class LeafSource(Source):
         record.features = self.features
         record.n_features = self.leaf_policy.n_features
         self.counts = leaf.fresh if separate else leaf.total
-        # inherited histograms have fractional counts
+        # whether all counts are integers; inherited histograms have fractional counts
         self.node.integral = self.all_integer and (
             leaf.memory.stores_rows or leaf.memory.counts_bins and (
                 self.policy.separate or leaf.n_total == leaf.n_fresh
@@ -117,7 +118,8 @@ cdef class LeafSource(Source):
             not self.policy.single_bayes
             and (self.policy.inherited_is_evidence or not self.policy.separate)
         )
-        # each attempt draws other features and thresholds, but the same sets of categories
+        # seeds of features and thresholds: each attempt draws others, but the same sets of
+        # categories
         self.node.visit_key = mix(
             self.node.seed ^ mix(<uint64_t> self.leaf.node)
             ^ <uint64_t> (self.leaf.attempt - 1)
