@@ -65,15 +65,15 @@ cdef class GrowthSettings:
     cdef readonly bint recurses                 # children try to split immediately
 
     # Statistics and predictions of growing leaves.
-    cdef readonly bint gaussian                 # moments instead of rows
+    cdef readonly bint gaussian                 # moments (mean, variance) instead of rows
     cdef readonly intp_t row_limit              # a leaf with this many rows counts them in bins
     cdef readonly intp_t stored_rows            # rows that all leaves together may store in
                                                 # addition to counts
     cdef readonly intp_t max_bins               # of a feature
     cdef readonly float64_t inherited           # largest weight that a child inherits,
                                                 # except as rows
-    cdef readonly str leaf_prediction           # "majority", "nb" (naive Bayes) or "nba"
-                                                # (the more accurate of both)
+    cdef readonly str leaf_prediction           # "majority", "nb" (naive Bayes) or "nba" (the
+                                                # more accurate one of both)
 
     # Row-by-row growth.
     cdef readonly float64_t grace_period        # at first

@@ -8,7 +8,8 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 # between them; evidence is the statistics that the split rule uses. An outcome of a split is the
 # index of a child.
 #
-# If leaves may predict by naive Bayes, they also have moments and counts of categories.
+# If leaves may predict by naive Bayes, they also have moments (mean and variance of each feature
+# in each class) and counts of categories.
 # If cuts are fixed, the leaf's first rows determine bins, but evidence is computed from
 # the rows, not from counts. Other memories that store rows use some of these functions, too.
 

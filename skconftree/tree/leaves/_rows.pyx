@@ -31,6 +31,7 @@ cdef float64_t SUM_TOLERANCE = 1.000001   # factor for the rounding error of a s
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Initialize the statistics for naive Bayes: moments (means and variances), and categories.
     if policy.bayes:
         allocate_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
         if policy.n_nominal > 0 and not policy.fixed_cuts:

@@ -264,7 +264,7 @@ cdef object resized(array, tuple shape, dtype, intp_t n_used):
 
 
 cdef class NodeArrays:
-    """Read access to the arrays of a tree's nodes; a `NodeTable` writes to them."""
+    """Read access to the arrays of a tree's nodes; its subclass `NodeTable` writes them."""
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,

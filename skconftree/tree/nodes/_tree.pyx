@@ -417,7 +417,7 @@ cdef class Tree(NodeTable):
 
 
 cdef class LeafCost:
-    """Cost of a node as a leaf."""
+    """Cost of a node as a leaf, such as an upper limit of its errors."""
 
     def check(self):
         """Raise ``NotImplementedError`` if the required method is missing."""

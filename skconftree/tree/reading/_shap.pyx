@@ -6,12 +6,11 @@ rows. The prediction is a sum over leaves. The value of a leaf is multiplied by 
 one factor per column on its path (an edge leads from a split to a child):
 
 - `share`: the product of the shares of the edges, if the column is not known;
-- 1 if the column is known and the row takes all its edges, otherwise 0.
+- `taken`, if the column is known: 1 if the row takes all its edges, otherwise 0.
 
 The mean of all marginal contributions of a column (its Shapley value) is an integral over t of
-the contribution to a random set that contains each other column with probability t. `taken` is 1
-if the row takes all edges of the column on the path, else 0. With factors
-f(t) = (1 - t) * share + t * taken, the Shapley value of a column in a leaf is
+the contribution to a random set that contains each other column with probability t. With
+factors f(t) = (1 - t) * share + t * taken, the Shapley value of a column in a leaf is
 
     value * (taken - share) * integral of the product of f(t) over all other columns.
 
