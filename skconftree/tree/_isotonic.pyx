@@ -1,4 +1,9 @@
-"""Values of nodes under monotonicity constraints: bounds, pairs of leaves, isotonic regression."""
+"""Values of nodes under monotonicity constraints: bounds, pairs of leaves, isotonic regression.
+
+The value of a node is its probability of class 1, of two classes. `signs` has the constraint of
+each feature (`monotonic_cst`): 1 if the value must not decrease with the feature, -1 if it must
+not increase, 0 without a constraint. A bound is a limit of the values.
+"""
 
 import numpy as np
 from libc.math cimport INFINITY, isinf, log
@@ -72,7 +77,7 @@ def isotonic_values(
     cdef ComparableNodes order = ComparableNodes(tree, signs)
     cdef IsotonicRegression regression
     cdef Arena arena = order.arena
-    # of the terminal nodes
+    # of the terminal nodes, defined below
     cdef float64_t* targets = <float64_t*> arena.take(n, sizeof(float64_t))
     cdef float64_t* weights = <float64_t*> arena.take(n, sizeof(float64_t))
     # of the leaves
@@ -151,7 +156,7 @@ cdef class ComparableNodes:
     cdef Arena arena
     cdef intp_t n_nodes
     cdef intp_t* nodes          # [n_nodes] ids of the terminal nodes, ascending
-    cdef intp_t* index          # [node_count] index in `nodes`, -1 at other nodes
+    cdef intp_t* index          # [node_count] index of a node in `nodes`, -1 if not terminal
     cdef intp_t n_words         # of a set of categories; the last bit that is used is any
                                 # category without a code
     cdef Reach* reach           # [2 * node_count] of each node, in the feature of its parent;
@@ -276,7 +281,8 @@ cdef class ComparableNodes:
         return max(lower.low, upper.low) < min(lower.high, upper.high)
 
     cdef int _compare_sides(self, intp_t split, intp_t lower, intp_t upper) except -1 nogil:
-        # Add the pairs whose lowest common ancestor is a constrained split.
+        # Add the pairs whose lowest common ancestor is a constrained split, with the children
+        # `lower` and `upper`.
         cdef intp_t node = split, feature
         cdef bint meets = True
         while node > 0:
@@ -401,7 +407,11 @@ def isotonic_regression(target, weight, first, second):
 
 
 cdef class IsotonicRegression:
-    """Isotonic values of `n` targets with `m` pairs."""
+    """Isotonic values of `n` targets with `m` pairs.
+
+    The residual graph has an edge from the lower to the upper value of each pair, and the
+    reverse edge if the pair has a flow.
+    """
 
     cdef intp_t n
     cdef intp_t m

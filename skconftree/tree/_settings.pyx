@@ -1,15 +1,20 @@
-"""Parameters of the growth of a tree, resolved, typed and validated; see _settings.pxd."""
+"""Parameters of the growth of a tree, resolved, typed and validated.
+
+A bound is the rule that accepts or rejects splits. The fields are described in _settings.pxd.
+"""
 
 from libc.math cimport INFINITY
 
 from skconftree.utils import merge_defaults
 
+# Attributes that a bound must have, see `BaseBound` in bounds/_base.py; `kernel` makes the
+# compiled object that decides.
 cdef tuple BOUND_ATTRIBUTES = (
     "kernel", "uses_pool", "counts_every_row", "counts_stored_rows", "fixed_cuts",
     "examines_children",
 )
 cdef tuple PREDICTIONS = ("majority", "nb", "nba")
-cdef intp_t MAX_BINS = 65536
+cdef intp_t MAX_BINS = 65536        # limits that prevent an overflow of sizes in bytes
 cdef intp_t MAX_STORED_ROWS = 1 << 40
 
 # Arguments of GrowthSettings, in the order of their values.
@@ -47,9 +52,9 @@ cdef class GrowthSettings:
 
     Compiled code uses these values as indices and divisors, so all are validated,
     independent of their source: numbers have the exact type of their fields, None means
-    no limit, and anything else is a ValueError. Bound (split rule) and drift (detector)
-    are objects with parameters that were validated before; the bound defines which rows
-    count as evidence.
+    no limit, and anything else is a ValueError. Bound (split rule) and drift (drift
+    detection) are objects with parameters that were validated before. The bound defines
+    which rows count as evidence, the statistics that it uses.
     """
 
     def __cinit__(self, **arguments):
@@ -88,6 +93,8 @@ cdef class GrowthSettings:
 
         bound = self.bound
         if bound is not None:
+            # what the weight of a node includes: "pool" (unlabeled rows, if there are any),
+            # "labeled" (no unlabeled rows) or "volume" (of its box in feature space)
             pool_weight = getattr(bound, "pool_weight", "pool")
             self.uses_pool = bound.uses_pool and pool_weight != "labeled"
             self.by_volume = pool_weight == "volume"

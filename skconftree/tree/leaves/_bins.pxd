@@ -9,6 +9,7 @@
 # first[f] + b. The last edge of a feature is infinity, so every value has a bin. If
 # `missing`, one more bin holds the rows without a value. Bin b of a nominal feature
 # holds category b (its code). There are extra bins for categories that have not occurred yet.
+# `n_codes` is the number of categories of each feature, -1 if it is numeric.
 
 from skconftree.utils._memory cimport Blocks
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, uint8_t
@@ -41,34 +42,44 @@ cdef struct Side:           # one child of a split, by the bins of the split fea
 
 
 # `blocks`, a list of arrays that are freed together, owns their memory.
+#
+# Allocate n_bins bins in total; the edges are not set.
 cdef int allocate_bins(
     Blocks* blocks, Bins* bins, intp_t n_features, intp_t n_bins
 ) except -1 nogil
+# Number of bins that a feature with these categories gets.
 cdef intp_t capacity_for(intp_t n_codes) noexcept nogil
+# Bins with edges between the values of rows, at most `max_bins` per numeric feature.
 cdef int bins_of_rows(
     Blocks* blocks, Bins* bins, const float32_t* x, intp_t n_rows, intp_t n_features,
     intp_t max_bins, const int32_t* n_codes, bint missing,
 ) except -1 nogil
+# Bins of the categories only.
 cdef int bins_of_codes(
     Blocks* blocks, Bins* bins, intp_t n_features, const int32_t* n_codes
 ) except -1 nogil
+# Bins of one child of a split. share[c] is the fraction of the rows of class c that go to it.
 cdef int child_bins(
     Blocks* blocks, const Bins* parent, const float64_t* histogram,
     const float64_t* share, intp_t n_features, intp_t n_classes, intp_t max_bins,
     const Side* side, bint missing, Bins* bins,
 ) except -1 nogil
+# A copy of the bins with one for a new category of a feature.
 cdef int bins_with_code(
     Blocks* blocks, const Bins* old, intp_t n_features, intp_t feature, intp_t code, Bins* bins,
 ) except -1 nogil
+# Class counts of the child's bins, of which the child gets the fraction scale[c] of class c.
 cdef void fill_child_counts(
     const Bins* parent, const float64_t* histogram, const float64_t* scale, intp_t n_features,
     intp_t n_classes, const Side* side, const Bins* bins, float64_t* child_counts,
 ) noexcept nogil
+# The index of the bin of each value of a row; -1 if it has none.
 cdef void find_bins(
     const Bins* bins, const float32_t* x, intp_t n_features, int32_t* bin_indices
 ) noexcept nogil
 
 cdef inline intp_t n_equal(const float32_t* values, intp_t n, float32_t value) noexcept nogil:
+    # Number of values that are equal to `value`.
     cdef intp_t i
     cdef int32_t count = 0      # 32 bits, so that the loop is vectorized
     for i in range(n):

@@ -1,7 +1,8 @@
 """Bins from rows, bins of a child, and the child's counts.
 
 A bin has the values between two adjacent candidate thresholds (cuts) of a leaf, or a category;
-a histogram has the class counts by bin. A side is a child of a split. See _bins.pxd.
+a histogram has the class counts by bin. A side is a child of a split, a share its fraction of the
+rows of a class. Codes are the integers of categories. See _bins.pxd.
 """
 
 from libc.math cimport INFINITY
@@ -346,6 +347,7 @@ cdef intp_t _equal_cuts(
     const Bins* parent, intp_t f, const float64_t* mass, float64_t total,
     intp_t begin, intp_t end, intp_t max_bins, float32_t* edges,
 ) noexcept nogil:
+    # Edges between which the bins have equal mass; returns their number.
     cdef float64_t below = 0.0
     cdef float64_t target_mass, low, high
     cdef float32_t edge

@@ -9,8 +9,9 @@ from skconftree.utils._typedefs cimport (
 # stores the statistics of its rows: the rows, class counts of bins, or moments. A cut is a
 # candidate threshold. A bound is the rule that accepts or rejects splits; evidence is the
 # statistics that it uses. A policy has the settings that all leaves of a tree share. A code is
-# the integer of a category. The pool is the unlabeled rows; W is the weight of a leaf, with
-# its unlabeled rows, or its volume: that of its box, its limits in feature space.
+# the integer of a category, an outcome of a split the index of a child. The pool is the unlabeled
+# rows; W is the weight of a leaf, with its unlabeled rows, or its volume: that of its box, its
+# limits in feature space.
 #
 # LeafSplit: the split of a growing leaf.
 
@@ -80,8 +81,8 @@ cdef struct PoolLists:      # the pool in several orders, see _leaf_store.pxd
     intp_t n_rows           # of X_pool, the unlabeled rows; 0 without a pool
     intp_t n_lists          # one, and one for each numeric feature
     int32_t* rows           # [n_lists, n_rows] the lists
-    int32_t* scratch        # [n_rows] scratch
-    int16_t* outcome        # [n_rows] scratch
+    int32_t* scratch        # [n_rows] temporary copy of a list
+    int16_t* outcome        # [n_rows] temporary: the child of each row
 
 
 cdef struct Policy:
@@ -91,8 +92,8 @@ cdef struct Policy:
     Blocks* blocks          # owns the leaves, but not their statistics
     const LeafMemory* initial_memory        # of a new leaf that inherits nothing
     const LeafMemory* counts_with_rows      # of a leaf with `row_limit` rows, if it may store
-                                            # some of them,
-    const LeafMemory* counts_only           # and if it may not
+                                            # some of them
+    const LeafMemory* counts_only           # of such a leaf if it may not
     intp_t row_limit        # number of rows from which a leaf counts them, or NO_LIMIT
     intp_t stored_rows      # number of rows that a leaf may store in addition to counts
     intp_t max_bins         # of a feature
@@ -130,8 +131,8 @@ cdef struct Leaf:
     float64_t n_fresh           # weight of the rows since its creation
     float64_t n_examined        # n_fresh at the last attempt
     float64_t n_total
-    float64_t hits[4]           # decayed weight of rows that each model (class counts or naive
-                                # Bayes, see _predictor.pxd) predicted correctly
+    float64_t hits[4]           # decayed weight of rows that each model (Model, _predictor.pxd)
+                                # predicted correctly
     float64_t* fresh            # [n_classes]
     float64_t* total            # [n_classes]
     float64_t* recent           # [n_classes] counts that decay with every row
@@ -168,7 +169,7 @@ cdef inline bint uses_fresh_only(const Leaf* leaf, const Policy* policy) noexcep
 
 
 cdef struct BinTable:       # class counts of one numeric feature of a leaf, as evidence
-    intp_t width            # columns per bin; the first n_classes are class counts
+    intp_t width            # numbers per bin; the first n_classes are class counts
     intp_t n_bins           # 0: the leaf has no cuts yet
     float32_t* edges        # [Policy.max_bins] upper ends, the last one infinite
     float64_t* counts       # [n_bins, width]
@@ -214,8 +215,8 @@ cdef struct LeafMemory:
     # Convert a leaf that stores rows to this memory; NULL if that is impossible.
     int (*take_rows)(Leaf* leaf, const Policy* policy) except -1 nogil
     # Fill an empty child with the parent's statistics of one outcome of a split, including
-    # `total` and `n_total`. share[c] is set to the share of class c. The children's counts
-    # of each class sum to the parent's, unless a child would inherit more than
+    # `total` and `n_total`. share[c] is set to its share of the rows of class c. The children's
+    # counts of each class sum to the parent's, unless a child would inherit more than
     # Policy.max_inherited: then it starts with that weight.
     int (*fill_child)(
         const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,

@@ -165,7 +165,7 @@ cdef void shares_of_bins(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share,
 ) noexcept nogil:
-    # Share of each class that goes to the outcome; equal shares of a class without rows.
+    # Share of each class that goes to the outcome; equal shares if the class has no rows.
     cdef intp_t K = policy.n_classes
     cdef intp_t first = parent.bins.first[leaf_split.feature]
     cdef intp_t n_bins = parent.bins.first[leaf_split.feature + 1] - first
@@ -303,7 +303,7 @@ cdef read_bins(StateReader reader, const LeafHeader* header, const Policy* polic
         require(bins.first[f] < bins.first[f + 1] <= header.n_bins)
         last = bins.first[f] + n_value_bins(bins, f) - 1
         require(bins.kind[f] <= NOMINAL and last >= bins.first[f])
-        # the search for a bin assumes that the last bin has no upper limit
+        # the search for a bin assumes that the last edge is infinite: above the largest float32
         require(bins.edges[last] > 3.5e38 or bins.kind[f] == NOMINAL)
         n_codes = -1 if policy.n_codes == NULL else policy.n_codes[f]
         require((bins.kind[f] == NOMINAL) == (n_codes >= 0))
@@ -324,7 +324,7 @@ cdef read_bins(StateReader reader, const LeafHeader* header, const Policy* polic
 cdef _check_counts(
     const Bins* bins, const float64_t* histogram, const float64_t* counts, intp_t d, intp_t K,
 ):
-    # The counts of a feature must not exceed those of the leaf.
+    # The counts of a feature must not exceed those of the leaf, except for rounding errors.
     cdef float64_t total
     cdef intp_t f, b, c
     require_finite(histogram, bins.first[d] * K)

@@ -1,5 +1,6 @@
-# GAUSSIAN: the leaf memory (_contract.pxd) that stores the moments (weight, mean, variance) of
-# each feature and class, and counts categories.
+# GAUSSIAN: the leaf memory that stores the moments (weight, mean, variance) of each feature and
+# class, and counts categories. A leaf memory is the form in which a leaf of an incrementally
+# trained tree stores the statistics of its rows (_contract.pxd).
 #
 # The rows of a class are assumed to be normally distributed within their range.
 # `Leaf.extra`, the data of a leaf that only its kind of memory uses, is the range of each

@@ -1,9 +1,11 @@
 """Leaf memory that stores the moments of each class: weight, mean and variance.
 
 A leaf memory is the form in which a leaf of an incrementally trained tree stores the statistics
-of its rows. Cuts are the candidate thresholds of a leaf; a policy has the settings that the
-leaves share. A sketch is a fast approximation of the class counts on the left of each cut. See
-_contract.pxd and _moments.pxd.
+of its rows. Fresh rows are those since the creation of the leaf; evidence is what the split rule
+uses. Cuts are the candidate thresholds of a leaf; with fixed cuts, `Leaf.extra` is the range of
+each feature that determines them. An outcome of a split is the index of a child. A policy has the
+settings that the leaves share. A sketch is a fast approximation of the class counts on the left of
+each cut. See _contract.pxd and _moments.pxd.
 """
 
 from libc.math cimport INFINITY, fmin
@@ -24,7 +26,7 @@ from skconftree.utils._memory cimport take_array
 from skconftree.utils._typedefs cimport float32_t, float64_t, int32_t, intp_t, label_t
 
 cdef enum:
-    MAX_BINS = 11      # of a feature
+    MAX_BINS = 11      # of a feature: 10 equally spaced cuts
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
@@ -57,6 +59,7 @@ cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
 
 
 cdef int _fix_cuts(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Store the range of each feature.
     cdef intp_t d = policy.n_features
     cdef float64_t* span = <float64_t*> take_array(&leaf.blocks, 2 * d, sizeof(float64_t))
     cdef intp_t f
@@ -104,6 +107,7 @@ cdef int _fill_child(
 
 
 cdef inline const Moments* _evidence(const Leaf* leaf, const Policy* policy) noexcept nogil:
+    # The moments of the rows that are evidence: `separate` means only the fresh rows.
     if policy.separate and leaf.fresh_moments.blocks != NULL:
         return &leaf.fresh_moments
     return &leaf.moments

@@ -2,8 +2,10 @@
 
 A leaf memory is the form in which a leaf of an incrementally trained tree stores the statistics
 of its rows (_contract.pxd). A bin has the values between two adjacent candidate thresholds, or a
-category. Inherited rows are those that the leaf got from its parent; a policy has the settings
-that the leaves share. The two memories are described in _histogram.pxd.
+category. Inherited rows are those that the leaf got from its parent, fresh rows those since its
+creation. An outcome of a split is the index of a child, a share its fraction of the rows of a
+class. A policy has the settings that the leaves share. The two memories are described in
+_histogram.pxd.
 """
 
 from skconftree.tree.leaves._bins cimport NOMINAL, bin_of, bins_of_rows, n_equal, n_value_bins
@@ -28,6 +30,8 @@ cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t n_first = 0
     cdef intp_t begin = 0
     cdef intp_t end
+    # fresh rows are counted separately if only they are evidence for splits (uses_fresh_only), or
+    # if there is a naive Bayes model of these rows
     cdef bint separate_fresh = leaf.n_inherited > 0 and (
         uses_fresh_only(leaf, policy)
         or policy.bayes and not (leaf.inherits_evidence and policy.single_bayes)
@@ -176,6 +180,7 @@ cdef int _observe_row(
 
 
 cdef int _convert_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Drop the older half of the rows if the leaf stores as many as it may.
     if leaf.n_rows >= policy.stored_rows:
         keep_latest(leaf, policy, policy.stored_rows // 2)
     return 0

@@ -1,11 +1,12 @@
 """Growing leaves: their memory, the statistics that children inherit, their size.
 
 A growing leaf is a leaf of an incrementally trained tree. Its memory is the form in which it
-stores the statistics of its rows: none (NOTHING), rows, class counts of bins, or moments. A
-leaf has statistics of all its rows, including those inherited from its parent, and of the
-fresh rows since its creation. Evidence is what the split rule uses. A policy has the settings
-that the leaves of a tree share; the box of a leaf is its limits in feature space. See
-_contract.pxd.
+stores the statistics of its rows: none (NOTHING), rows (ROWS), class counts of bins (HISTOGRAM,
+or COUNTED_ROWS, which also stores rows), or moments (GAUSSIAN). A leaf has statistics of all its
+rows, including those inherited from its parent, and of the fresh rows since its creation. Evidence
+is what the split rule uses. An outcome of a split is the index of a child. The hits of a model are
+the decayed weight of the rows that it predicted correctly. A policy has the settings that the
+leaves of a tree share; the box of a leaf is its limits in feature space. See _contract.pxd.
 """
 
 from libc.math cimport isfinite
@@ -40,8 +41,8 @@ cdef float64_t DROP_FACTOR = 10.0
 
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
-    # Make a leaf without rows, whose memory is NOTHING. Its class counts are in the same
-    # allocation.
+    # Make a leaf without rows, whose memory is NOTHING. Its LEAF_COUNTS arrays of class counts
+    # (fresh, total, recent) are in the same allocation.
     cdef size_t counts = LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     cdef Leaf* leaf = <Leaf*> take_zeros(policy.blocks, 1, sizeof(Leaf) + counts)
     leaf.node = node
@@ -138,7 +139,7 @@ cdef void drop_inherited_model(Leaf* leaf, const Policy* policy) noexcept nogil:
 
 
 cdef void _merge_hits(Leaf* leaf) noexcept nogil:
-    # The models of all rows and of the leaf's own rows are one model from now on.
+    # The naive Bayes models of all rows (1) and of the leaf's own rows (2) are one from now on.
     leaf.hits[1] = max(leaf.hits[1], leaf.hits[2])
     leaf.hits[2] = 0.0
 
@@ -229,8 +230,8 @@ cdef const LeafMemory* memory_of_code(int64_t code) except NULL:
 # and the inherited model, if any, last. The unlabeled rows of a leaf are not written: they
 # are found again by routing them through the tree.
 cdef enum:
-    N_NUMBERS = 7
-    N_MODELS = 4
+    N_NUMBERS = 7       # floats of a leaf
+    N_MODELS = 4        # of which a leaf has hits, see _predictor.pxd
 
 
 cdef write_leaf(StateWriter writer, const Leaf* leaf, const Policy* policy):
@@ -316,7 +317,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     for i in range(N_MODELS):
         leaf.hits[i] = numbers[3 + i]
     reader.take(leaf.fresh, LEAF_COUNTS * K * sizeof(float64_t))
-    for i in range(LEAF_COUNTS * K):    # they are used as indices of tables
+    for i in range(LEAF_COUNTS * K):    # scores are read from tables that are indexed by counts
         require(isfinite(leaf.fresh[i]) and leaf.fresh[i] >= 0.0)
     leaf.memory = memory_of_code(header.code)
     require(0 <= header.inherits_evidence <= policy.inherited_is_evidence)

@@ -7,14 +7,14 @@ from skconftree.utils._typedefs cimport float32_t, int32_t, intp_t, uint32_t, ui
 #
 # A node has a leaf in the store if, and only if, it is a leaf of the tree; only the store
 # allocates and releases its leaves. `policy` has the settings that the leaves share, and the
-# categories seen so far. Its address never changes. A cut is a candidate threshold. Leaves are
-# described in _contract.pxd.
+# categories seen so far. Its address never changes. A cut is a candidate threshold. A growing tree
+# is trained row by row. Leaves are described in _contract.pxd.
 #
 # The pool is the unlabeled rows, X_pool. It has several lists of all these rows,
 # [n_lists, n_rows]: list 0 is in ascending order within each leaf, each other list in the
-# order of one numeric feature. The rows of a leaf have the same range in every list. The
-# box of a leaf is its range of each feature, [n_features, 2]; it exists only if children
-# are weighted by their volume.
+# order of one numeric feature. The rows of a leaf have the same range in every list; a position
+# is an index in this range. The box of a leaf is its range of each feature, [n_features, 2]; it
+# exists only if children are weighted by the volume of their boxes.
 
 cdef class LeafStore:
     cdef Blocks blocks                  # arrays freed together: leaves with their boxes
@@ -29,7 +29,7 @@ cdef class LeafStore:
     cdef int32_t[::1] _n_codes          # [n_features] categories seen, -1 if numeric
     cdef int32_t[::1] _pool_list        # [n_features] index of its list, 0 if nominal
 
-    cdef int reserve(self, intp_t n_nodes) except -1 nogil
+    cdef int reserve(self, intp_t n_nodes) except -1 nogil      # capacity for these nodes
     # Replace a leaf by its children, which get the nodes from `first` on.
     cdef void replace(
         self, Leaf* leaf, Leaf** children, intp_t first, intp_t n_children
@@ -51,7 +51,7 @@ cdef class LeafStore:
     # The leaves as bytes, for pickles.
     cdef bytes write(self)
     cdef read(self, bytes data, Tree tree, bint with_boxes)
-cdef intp_t pool_bytes(const Policy* policy) noexcept nogil
+cdef intp_t pool_bytes(const Policy* policy) noexcept nogil     # size of the lists
 # Sort the rows of a leaf by each feature. `column`, `keys` and `order` are scratch for
 # its rows; `keys` has size 2 * n.
 cdef void sort_pool(
@@ -61,7 +61,7 @@ cdef void sort_pool(
 cdef void partition_pool(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split,
     const float32_t[:, ::1] pool, Leaf** children,
-) noexcept nogil
+) noexcept nogil        # divide the rows of a leaf among its children
 # Allocate the positions, in the list of a feature, of the candidate threshold (cut) above
 # each labeled row. The search of the next split attempt starts at these positions; -1 if
 # unknown.

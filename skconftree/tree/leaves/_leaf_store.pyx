@@ -2,9 +2,9 @@
 
 A growing tree is trained row by row. The memory of a leaf is the form in which it stores the
 statistics of its rows. The pool is the unlabeled rows (`X_pool`); the box of a leaf is its limits
-in feature space. Cuts are candidate thresholds, codes the integers of categories. A policy has
-the settings that the leaves share, and a state is the bytes in a pickle. See _leaf_store.pxd
-and _contract.pxd.
+in feature space. Cuts are candidate thresholds, codes the integers of categories; an outcome of
+a split is the index of a child. A policy has the settings that the leaves share, and a state is
+the bytes in a pickle. See _leaf_store.pxd and _contract.pxd.
 """
 
 import numpy as np
@@ -86,6 +86,7 @@ cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil:
         return 0
     n = max(2 * n, leaf.n_rows)
     leaf.cut_positions = <int32_t*> resize_array(policy.blocks, leaf.cut_positions, n, size)
+    # bytes of 255: -1, which means unknown
     memset(
         leaf.cut_positions + leaf.n_positioned * (policy.pool.n_lists - 1), 255,
         (n - leaf.n_positioned) * size,
@@ -487,7 +488,8 @@ cdef void _distribute_stored_rows(LeafStore store) noexcept nogil:
 cdef float64_t _share_of_box(
     Tree tree, intp_t node, intp_t child, const float64_t* box
 ) noexcept nogil:
-    # Share of a node's volume that a child has, by the rule of the splitters.
+    # Share of a node's volume that a child has; a nominal split divides it by the numbers of
+    # categories. The split search uses the same rule.
     cdef const Node* split = &tree.nodes[node]
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_known = 0

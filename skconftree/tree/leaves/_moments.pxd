@@ -45,7 +45,7 @@ cdef inline float64_t weight_known(
     return moments.known[c][feature]
 
 
-# `blocks`, a list of arrays that are freed together, owns the memory.
+# An argument `blocks` is a list of arrays that are freed together, which owns the memory.
 cdef int allocate_moments(Blocks* blocks, Moments* moments, intp_t n_classes) except -1 nogil
 cdef void release_moments(Blocks* blocks, Moments* moments, intp_t n_classes) noexcept nogil
 # Allocate the blocks that a row x of class c needs; if `missing`, values may be NaN.
@@ -53,6 +53,7 @@ cdef int ensure_blocks(
     Blocks* blocks, Moments* moments, const float32_t* x, intp_t n_features,
     intp_t n_classes, intp_t c, bint missing,
 ) except -1 nogil
+# Add a row of class c, after ensure_blocks().
 cdef void add_to_moments(
     Moments* moments, const float32_t* x, intp_t n_features, intp_t n_classes, intp_t c,
     float64_t weight,
@@ -91,11 +92,12 @@ cdef int child_moments(
     Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing, const float64_t* scale, Moments* child,
 ) except -1 nogil
+# Set the range of a feature over all classes. Returns False if it is constant or unknown.
 cdef bint range_of_moments(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature,
     float64_t* low, float64_t* high,
 ) noexcept nogil
-# Convert to bytes for pickles, and back.
+# Convert to bytes for pickles, and back. Classes with `counts` above 0 must have moments.
 cdef write_moments(StateWriter writer, const Moments* moments, intp_t n_features, intp_t n_classes)
 cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,

@@ -1,8 +1,10 @@
 """Moments of each class, and truncation of normal distributions.
 
 `blocks` (of type `Blocks`) owns the memory. A block of `Moments` has the statistics of one
-class. The sides of a cut (threshold) are 0 (left: values up to the threshold) and 1 (right). A
-share is a fraction of the rows. A state is the bytes in a pickle.
+class; if values are missing, `known` is the weight of the rows that have a value of each feature.
+The sides of a cut (threshold) are 0 (left: values up to the threshold) and 1 (right). A share is a
+fraction of the rows. A state is the bytes in a pickle. LANES numbers are processed together, by
+vector instructions. See _moments.pxd.
 """
 
 from libc.math cimport INFINITY, erf, exp, sqrt
@@ -142,7 +144,7 @@ cdef struct Spread:         # distribution of the values of a class
     float64_t low
     float64_t high
     float64_t deviation
-    bint takes_two
+    bint takes_two          # only the values low and high occur
 
 
 cdef void _describe(
@@ -208,8 +210,8 @@ cdef void rough_shares(
         for b in range(n):
             shares[b] = <float32_t> (weight * _share_below(&spread, thresholds[b]))
         return
-    # rough_normal_below(z) is the distribution function at z sqrt(2). All LANES thresholds are
-    # computed, so that the loops are vectorized.
+    # rough_normal_below(z) approximates the standard normal distribution function at z sqrt(2).
+    # All LANES thresholds are computed, so that the loops are vectorized.
     precision = sqrt(0.5 * moments.n[c] / squares)
     for b in range(LANES):
         z[b] = (thresholds[b] - mean) * precision
@@ -226,7 +228,8 @@ cdef void rough_shares(
 cdef bint has_single_cut(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature
 ) noexcept nogil:
-    # Inherited moments may have a variance that two values cannot have.
+    # Whether each class takes only the two extreme values of the feature. Inherited moments may
+    # have a variance that two values cannot have.
     cdef const float64_t* block = moments.blocks[n_classes]
     cdef float64_t low = block[LOW * n_features + feature]
     cdef float64_t high = block[HIGH * n_features + feature]
@@ -393,7 +396,7 @@ cdef void _truncate(
         mass = 0.5 + 0.5 * erf(z / SQRT_2)
         if side == 1:
             mass = 1.0 - mass
-        if mass > 1e-6:
+        if mass > 1e-6:     # the ratio is inaccurate in a smaller tail
             ratio = exp(-0.5 * z * z) / (SQRT_2PI * mass)
             if side == 0:
                 ratio = -ratio

@@ -4,9 +4,10 @@
 # A leaf has up to four models: its class frequencies, naive Bayes over all its rows
 # (including those inherited from its parent), naive Bayes over the rows since its
 # creation, and the frequencies of its latest rows. `hits` is the decayed weight of the
-# rows that each model predicted correctly, and the best model is used. A young leaf
+# rows that each model predicted correctly, and the best model is used. A new leaf
 # therefore predicts with its parent's model until its own is better, and after a
-# concept change a leaf stops using outdated statistics.
+# concept drift a leaf stops using outdated statistics. A policy has the settings that the
+# leaves share (_contract.pxd).
 #
 # Naive Bayes is overconfident if features depend on each other. Its probabilities are
 # raised to a power, the same in all leaves of a tree: the one with the smallest log loss
@@ -60,8 +61,8 @@ cdef class LeafPredictor:
     cdef Arena arena
     cdef const Policy* policy
     cdef Prediction prediction
-    cdef bint counts_hits               # updates hits
-    cdef bint calibrates                # updates the power
+    cdef bint counts_hits               # updates hits: leaves may predict by naive Bayes
+    cdef bint calibrates                # updates the power, and smooths probabilities
     cdef const float64_t[::1] _class_weight
     cdef const float64_t* class_weight  # [n_classes] or NULL
     cdef float64_t* log_weight          # [n_classes] its logarithm
@@ -72,21 +73,28 @@ cdef class LeafPredictor:
     cdef float64_t losses[N_POWERS]     # past log loss of naive Bayes with each power
     cdef float64_t power                # with the smallest loss
 
+    # The values of a row x of the features that the leaf uses. Their bins are stored in `scratch`.
     cdef const float32_t* locate(
         self, const Leaf* leaf, const float32_t* x, Scratch* scratch
     ) noexcept nogil
+    # Predict a row before it is learned. `row` is the result of locate(). Returns the class if
+    # `returns_class`; `proba` is filled with the class probabilities unless it is NULL.
     cdef intp_t predict_before(
         self, Tree tree, const Leaf* leaf, const float32_t* x, const float32_t* row,
         bint returns_class, float64_t* proba,
     ) noexcept nogil
+    # Update the hits with the true class of the row that was predicted last.
     cdef void update_hits(self, Leaf* leaf, label_t y, float64_t weight) noexcept nogil
     cdef void inherit_hits(self, const Leaf* parent, Leaf* child) noexcept nogil
+    # Write the class probabilities of a row that is not learned to `out`.
     cdef void fill_proba(
         self, Tree tree, const Leaf* leaf, const float32_t* x, Scratch* scratch, float64_t* out,
     ) noexcept nogil
-    cdef void choose_power(self) noexcept nogil
-    cdef void swap(self, LeafPredictor other) noexcept nogil
+    cdef void choose_power(self) noexcept nogil     # the one with the smallest loss
+    cdef void swap(self, LeafPredictor other) noexcept nogil    # swap the losses
+    # Class counts of an internal node.
     cdef const float64_t* _counts(self, Tree tree, intp_t node, Scratch* scratch) noexcept nogil
+    # Compute the log scores of a naive Bayes model; returns the best class, -1 without a model.
     cdef intp_t _score(
         self, const Leaf* leaf, Model model, const float32_t* x, const float32_t* row,
         Scratch* scratch,

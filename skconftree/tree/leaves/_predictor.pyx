@@ -3,7 +3,9 @@
 A leaf has several models: its class frequencies, and naive Bayes over all its rows or over those
 since its creation. The hits of a model are the decayed weight of the rows that it predicted
 correctly, and the model with the most hits is used. The power of the tree calibrates naive
-Bayes: its probabilities are raised to it. A state is the data in a pickle. See _predictor.pxd.
+Bayes: its probabilities are raised to it. A policy has the settings that the leaves share, a
+state is the data in a pickle. With shrinkage, class frequencies are shrunk toward those of the
+ancestors. See _predictor.pxd.
 """
 
 from skconftree.utils._codec import corrupt_state
@@ -20,9 +22,10 @@ from skconftree.tree.nodes._shrinkage cimport fill_shrunk
 from skconftree.utils._inline cimport ROUNDING, prefetch
 from skconftree.utils._typedefs cimport int32_t
 
-cdef enum:      # numbers of factors whose product fits in a double, for 1e9 rows
-    BINS_PER_LOG = 20
-    VARIANCES_PER_LOG = 14
+# One logarithm is taken of the product of so many factors, which fits in a double for 1e9 rows.
+cdef enum:
+    BINS_PER_LOG = 20           # factors of bins
+    VARIANCES_PER_LOG = 14      # factors of normal distributions
 
 # Lower limits that no leaf reaches in practice: they prevent a division by zero if a
 # state is corrupt.
@@ -73,7 +76,8 @@ cdef inline void add_pseudo_row(float64_t* proba, float64_t n, intp_t n_classes)
 cdef class LeafPredictor:
     """Predict with the best model of a leaf.
 
-    `prediction` selects the models: "majority", "nb" (naive Bayes) or "nba" (adaptive).
+    `prediction` selects the models: "majority", "nb" (naive Bayes) or "nba" (adaptive: the
+    most accurate one).
     """
 
     def __init__(

@@ -4,23 +4,30 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, label_t
 
 # ROWS: the leaf memory that stores the rows. A leaf memory is the form in which a leaf of an
 # incrementally trained tree stores the statistics of its rows; a policy has the settings that the
-# leaves share (_contract.pxd). Cuts are the candidate thresholds of a leaf.
+# leaves share (_contract.pxd). Cuts are the candidate thresholds of a leaf, bins the intervals
+# between them; evidence is the statistics that the split rule uses. An outcome of a split is the
+# index of a child.
 #
-# If leaves may predict by naive Bayes, they also have moments and counts of categories.
+# If leaves may predict by naive Bayes, they also have moments (mean and variance of each feature
+# in each class) and counts of categories.
 # If cuts are fixed, the leaf's first rows determine bins, but evidence is computed from
 # the rows, not from counts. Other memories that store rows use some of these functions, too.
 
 cdef LeafMemory ROWS
 
+# Store a row x of class y.
 cdef int append_row(
     Leaf* leaf, const Policy* policy, const float32_t* x, label_t y, float64_t weight
 ) except -1 nogil
-# LeafMemory.fill_child() for rows; a child of many rows counts them.
+# Give a child its rows of the parent; share[c] is set to its share of class c. A child with many
+# rows changes to a memory that counts them.
 cdef int partition_rows(
     const Leaf* parent, const Policy* policy, const LeafSplit* leaf_split, intp_t outcome,
     float64_t* share, Leaf* child,
 ) except -1 nogil
+# Drop all but the last n rows.
 cdef int keep_latest(Leaf* leaf, const Policy* policy, intp_t n) except -1 nogil
+# Convert to bytes for pickles, and back.
 cdef write_rows(StateWriter writer, const Leaf* leaf, const Policy* policy)
 cdef read_rows(StateReader reader, const LeafHeader* header, const Policy* policy, Leaf* leaf)
 

@@ -1,9 +1,11 @@
 """Leaf memory that stores rows, and the feature subsets of leaves.
 
 A leaf memory is the form in which a leaf of an incrementally trained tree stores the statistics
-of its rows. Inherited rows are those that it got from its parent; evidence is what the split rule
-uses. Cuts are candidate thresholds. A policy has the settings that the leaves share, and a
-state is the bytes in a pickle. See _rows.pxd and _contract.pxd.
+of its rows. Inherited rows are those that it got from its parent, fresh rows those since its
+creation; evidence is what the split rule uses. Cuts are candidate thresholds; codes are the
+integers of categories. An outcome of a split is the index of a child, a share its fraction of the
+rows of a class. A policy has the settings that the leaves share, and a state is the bytes in a
+pickle. See _rows.pxd and _contract.pxd.
 """
 
 import numpy as np
@@ -25,10 +27,11 @@ from skconftree.utils._typedefs cimport int32_t, uint64_t
 cdef enum:
     INITIAL_CAPACITY = 8
 
-cdef float64_t SUM_TOLERANCE = 1.000001   # tolerance factor for a sum
+cdef float64_t SUM_TOLERANCE = 1.000001   # factor for the rounding error of a sum
 
 
 cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # Initialize the statistics for naive Bayes: moments (means and variances), and categories.
     if policy.bayes:
         allocate_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
         if policy.n_nominal > 0 and not policy.fixed_cuts:

@@ -1,4 +1,4 @@
-"""Serialization of the statistics of leaves."""
+"""Serialization of the statistics of leaves: a state is their bytes in a pickle."""
 
 from skconftree.utils._codec import corrupt_state
 

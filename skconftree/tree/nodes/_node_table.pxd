@@ -7,7 +7,9 @@ from skconftree.utils._lock cimport ModelLock
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t, uint64_t, uint8_t
 
 # Snapshot: the arrays of a tree at one moment, and a cache of values computed from them. A tree
-# is growing while it is trained row by row; it is finished if `fit` has grown it.
+# is growing while it is trained row by row; it is finished if `fit` has grown it. Evidence is the
+# statistics by which a split rule accepted a split. ByChance is the part of it that all rules
+# share: how many candidate splits are expected to look as good by chance.
 #
 # Any number of threads may read one. A computed value is stored in a dictionary once it is
 # complete; two threads that compute it at the same time get equal values.
@@ -23,11 +25,12 @@ cdef class Snapshot:
     cdef dict structural        # computed values that are valid until the next split
     cdef dict counted           # computed values that are valid until the next row
 
-    cdef object array(self, str name)
-    cdef dict all_arrays(self)
+    cdef object array(self, str name)   # read-only
+    cdef dict all_arrays(self)          # for internal use
+    # The cached result of a function of all arrays except counts, or of the counts.
     cdef object of_structure(self, object make)
     cdef object of_counts(self, object make)
-    cdef object values(self)
+    cdef object values(self)            # class probabilities of the nodes
 
 
 # NodeArrays: the nodes of a tree as arrays with one element per node.
@@ -65,9 +68,8 @@ cdef inline Competitor no_competitor() noexcept nogil:
 
 cdef struct Stop:
     # Why a node is a leaf.
-    float64_t log10_expected    # log10 of the number of splits expected to look as good by
-                                # chance (ByChance), for the best split, which was rejected, or
-                                # the split that was removed; NaN if none
+    float64_t log10_expected    # ByChance.log10_expected of the best split, which was rejected,
+                                # or of the split that was removed; NaN if there is none
     float64_t threshold         # of this split; NaN if its feature is nominal
     int32_t feature             # of this split; -2 if there is none
     int32_t reason              # a LeafReason (_settings.pxd)
@@ -87,13 +89,14 @@ cdef class NodeArrays:
     cdef readonly intp_t n_leaves
     cdef readonly intp_t n_removed      # removed nodes
     cdef readonly intp_t max_depth
-    cdef readonly object class_weight   # ndarray (n_classes,): from counts to values
-    cdef readonly bint keeps_evidence   # for splits; else ByChance, a part of it, only
+    cdef readonly object class_weight   # ndarray (n_classes,)
+    cdef readonly bint keeps_evidence   # of splits; otherwise only ByChance
     cdef readonly bint keeps_costs      # look-ahead costs of splits
     cdef readonly bint keeps_competitors  # of splits
     cdef readonly bint keeps_stops      # of nodes: why leaves have not split
-    cdef readonly bint keeps_values     # class probabilities that are not those of counts
-    cdef readonly double shrinkage      # of values toward those of the parents, see `shrunk`
+    cdef readonly bint keeps_values     # class probabilities that are not computed from counts
+    cdef readonly double shrinkage      # of class probabilities toward those of the parents, in
+                                        # rows, see `shrunk` (_derived.py)
     cdef readonly intp_t capacity
     cdef dict _arrays
     cdef Guard guard                    # mutex of `_stored`
@@ -102,9 +105,9 @@ cdef class NodeArrays:
     # Fields of a growing tree.
     cdef ModelLock lock                 # None if it is finished
     cdef object criterion               # computes impurities; None if it is finished
-    cdef intp_t depth_limit             # of leaves that split
+    cdef intp_t depth_limit             # a leaf at this depth does not split
     cdef intp_t version                 # of the counts: increases with every row
-    cdef intp_t n_edits                 # changes of existing splits
+    cdef intp_t n_edits                 # changes of existing splits, see Snapshot
 
     cdef int32_t* parent                # [capacity]; -1 at the root
     cdef int32_t* depth
@@ -117,18 +120,19 @@ cdef class NodeArrays:
     cdef SplitEvidence* evidence        # [capacity // 2] per split; NULL if not stored
     cdef ByChance* by_chance            # [capacity // 2] per split; NULL if evidence is
     cdef TrialCosts* costs              # [capacity // 2] per split; NULL if not stored
-    cdef Competitor* competitors        # [capacity // 2, MAX_STORED_COMPETITORS] likewise
+    cdef Competitor* competitors        # [capacity // 2, MAX_STORED_COMPETITORS] per split; NULL
+                                        # if not stored
 
-    cdef dict _shapes(self, intp_t capacity)
-    cdef tuple _names(self)
-    cdef intp_t _size(self, str name) except -1
+    cdef dict _shapes(self, intp_t capacity)    # shape and dtype of each array
+    cdef tuple _names(self)             # of the arrays in a pickle
+    cdef intp_t _size(self, str name) except -1     # number of used elements of an array
     cdef dict _enlarged(self, intp_t capacity)
     cdef object _set_arrays(self, dict arrays)
     cdef void reserve(self, intp_t capacity) except *
     cdef void shrink_to_fit(self) except *
-    cdef intp_t node_bytes(self) noexcept nogil
-    cdef intp_t split_bytes(self) noexcept nogil
-    cdef intp_t bytes_of_nodes(self) noexcept nogil
+    cdef intp_t node_bytes(self) noexcept nogil     # of one node, without its split
+    cdef intp_t split_bytes(self) noexcept nogil    # of one split
+    cdef intp_t bytes_of_nodes(self) noexcept nogil     # of all nodes and splits
 
     # Acquire and release the read lock of a growing tree.
     cdef int _read(self) except -1
@@ -138,7 +142,9 @@ cdef class NodeArrays:
     cdef Snapshot _last_snapshot(self)
     cdef void _store_snapshot(self, Snapshot snapshot) noexcept
     cdef object counts_of_leaves(self)
+    # Write the class probabilities of a node to `out`.
     cdef int fill_value(self, intp_t node, float64_t* out) except -1
+    # Add the class counts of the leaves below `top` to `counts`.
     cdef void add_counts(self, intp_t top, float64_t* counts) noexcept nogil
     cdef inline intp_t n_splits(self) noexcept nogil:
         return self.node_count - self.n_removed - self.n_leaves
@@ -165,18 +171,23 @@ cdef class NodeArrays:
 # Node ids are append-only: a leaf that splits keeps its id, and its children get the next
 # ids in their order. Siblings are therefore adjacent, and splits are ordered by their
 # first child. The evidence for splits is stored in this order, so a leaf needs no memory for it.
+# A removed node keeps its id, but has no parent (REMOVED).
 #
 # A subclass defines the splits: it has further arrays, adds their shapes, and implements
 # the methods that copy and validate them.
 
 cdef class NodeTable(NodeArrays):
+    # Add a leaf with these class counts; returns its id.
     cdef intp_t add_leaf(
         self, intp_t parent, const float64_t* counts, intp_t n_rows, float64_t impurity
     ) noexcept nogil
+    # Store the evidence of the split whose children are added next.
     cdef void store_evidence(self, const SplitEvidence* evidence) noexcept nogil
     cdef void clear(self) noexcept nogil
+    # Make this a growing tree, under the lock of its owner.
     cdef void start_growth(self, object criterion, ModelLock lock, intp_t depth_limit) except *
     cdef void _copy_evidence(self, NodeTable tree, intp_t split) noexcept nogil
+    # Copy the splits of the retained nodes (ids in this tree, by id in `pruned`).
     cdef void _copy_splits(self, NodeTable pruned, const intp_t[::1] retained) except *
-    cdef object _check(self, dict arrays)
+    cdef object _check(self, dict arrays)       # ValueError if they are invalid
     cdef object _use_arrays(self, dict arrays)

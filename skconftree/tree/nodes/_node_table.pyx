@@ -6,8 +6,8 @@ values computed from them. Evidence is what a split rule stored about a split; B
 is the part that all split rules share: how many candidate splits are expected to look
 as good by chance. Costs are estimates by which growth with look-ahead chose a split,
 competitors the best splits on other features, stops the reasons why nodes are leaves. A
-removed node keeps its id, but has no parent. A state is the data in a pickle. See
-_node_table.pxd.
+removed node keeps its id, but has no parent. With shrinkage, class probabilities are shrunk
+toward those of the ancestors. A state is the data in a pickle. See _node_table.pxd.
 """
 
 import numpy as np
@@ -205,7 +205,8 @@ cdef class Snapshot:
         return result
 
     cdef object values(self):
-        # Predicted class probabilities of the nodes: proportions, shrunk if requested.
+        # Predicted class probabilities of the nodes: stored values, or class proportions,
+        # shrunk if the tree has shrinkage.
         if VALUES in self.arrays:
             return self.array(VALUES)
         if self.shrinkage == 0.0:
@@ -263,7 +264,7 @@ cdef object resized(array, tuple shape, dtype, intp_t n_used):
 
 
 cdef class NodeArrays:
-    """Read access to the arrays of a tree's nodes; a `NodeTable` writes to them."""
+    """Read access to the arrays of a tree's nodes; its subclass `NodeTable` writes them."""
 
     def __cinit__(
         self, n_features, n_classes, class_weight=None, keep_evidence=True,

@@ -9,7 +9,7 @@ from skconftree.utils._typedefs cimport float32_t, float64_t, int16_t, int32_t, 
 # categories are stored as integer codes. A tree of numeric splits does not need it to route
 # rows without missing values. For a nominal split, `child_of_code` has the child of each
 # category (0 is the first child). It is -1 if no training row of the node had the category: a
-# row with this category stays at the node.
+# row with this category stays at the node. `finite` means that no value of the rows is missing.
 
 cdef struct Node:
     float64_t threshold     # x <= threshold goes left; infinity at a leaf
@@ -18,9 +18,9 @@ cdef struct Node:
 
 
 cdef enum:
-    NUMERIC = -1
+    NUMERIC = -1            # values of Branching.first
     MISSING_SEEN = -2
-    MAX_CODES = 32767
+    MAX_CODES = 32767       # categories of a feature: n_codes has 16 bits
     LANES = 8       # rows of a group, which are routed together: their cache misses overlap
 
 
@@ -32,7 +32,7 @@ cdef struct Branching:      # without padding, whose undefined bytes would be in
     int32_t first           # nominal split: index of its first element in child_of_code; other
                             # nodes: MISSING_SEEN if the direction of missing values was learned
                             # from rows that miss the value, else NUMERIC
-    int16_t n_codes         # number of codes
+    int16_t n_codes         # number of its elements in child_of_code
     int16_t missing_left    # whether a numeric split sends missing values to the left;
                             # at a nominal split, the child of unknown categories
 
@@ -69,9 +69,9 @@ cdef void route_any(
 
 # Packed nodes: fast routing of many rows.
 #
-# A packed node has 8 bytes, half of a Node. Values and thresholds are integers in the
-# order of the floats (ordered_bits), so that a step is an integer comparison and an
-# addition, without a branch. Rows are in groups of PACKED_LANES; the values of a column are
+# A packed node has 8 bytes, half of a Node. Values and thresholds are mapped to unsigned integers
+# in the same order (`ordered_bits` of utils/_sorting.pxd), so that a step is an integer comparison
+# and an addition, without a branch. Rows are in groups of PACKED_LANES; the values of a column are
 # contiguous within a group, and the column part of `child_and_column` is an offset into the group.
 #
 # If values may be missing, each feature has two columns: a missing value is above all

@@ -1,7 +1,10 @@
 """Routing of many rows through a tree: the path of each row to its leaf.
 
-A packed node has 8 bytes, with the threshold as an integer in the order of the floats, so that
-many rows (packed likewise) are routed together without branches. See _routing.pxd.
+Rows are routed in groups; a lane is the position of a row in its group. A leaf points to itself
+and has an infinite threshold, so a row that has arrived does not move. The Branching of a split
+has the direction of missing values and the children of categories. A packed node has 8 bytes,
+with the threshold as an integer in the order of the floats, so that a group of rows, packed
+likewise, takes a step without branches. `finite`: no value is missing. See _routing.pxd.
 """
 
 from skconftree.utils._inline cimport prefetch
@@ -78,7 +81,7 @@ cdef void route_any(
 cdef enum:
     STEPS_PER_CHECK = 4     # steps between two checks of which rows are in a leaf
     LINE_VALUES = 16        # values in a cache line
-    PART_BYTES = 131072
+    PART_BYTES = 131072     # bytes of packed rows that are routed together: they fit in the cache
 
 
 cdef uint32_t MAX_UINT32 = 0xFFFFFFFF
@@ -149,7 +152,7 @@ cdef void route_packed(
     const PackedNode* nodes, const uint32_t* rows, intp_t n, intp_t n_columns,
     intp_t n_unchecked, uint32_t* active, uint32_t* out,
 ) noexcept nogil:
-    # Rows are visited repeatedly: process as many at a time as fit in the cache.
+    # Each row is read at every step: process as many rows at a time as fit in the cache.
     cdef intp_t n_part = max(
         PART_BYTES // (<intp_t> sizeof(uint32_t) * n_columns * PACKED_LANES), <intp_t> 8
     ) * PACKED_LANES

@@ -1,4 +1,9 @@
-"""Node of each row of a table, for trees that are fitted, or trained row by row."""
+"""Node of each row of a table, for trees that are fitted, or trained row by row.
+
+A code is the integer of a category; a split may get codes that it did not have before. A lane is
+the position of a row in a group of rows that are routed together. Random numbers are hashes of a
+key (`mix`, `unit` of utils/_draws.pxd), so they do not depend on the order of the calls.
+"""
 
 import numpy as np
 from libc.string cimport memcpy
@@ -35,7 +40,7 @@ cdef class NodeRanges:
     cdef bint finite
     cdef Tree tree                      # at the last update; None before
     cdef intp_t n_nodes                 # of the tree at that time
-    cdef intp_t n_edits
+    cdef intp_t n_edits                 # number of changes of its splits at that time
     cdef bint has_new_codes             # `X` has new categories since then
     cdef dict _arrays
     cdef int32_t[::1] order             # [n_rows] the permutation
@@ -74,6 +79,7 @@ cdef class NodeRanges:
         self.follow(tree)
 
     cdef int follow(self, Tree tree) except -1:
+        # Route rows on if the tree has changed since the last update.
         if (
             tree is self.tree and self.n_nodes == tree.node_count
             and self.n_edits == tree.n_edits and not self.has_new_codes
@@ -428,7 +434,7 @@ def reroute(Tree tree not None, X, int32_t[::1] nodes not None, uint8_t[::1] mov
 
 
 def find_leaves(tree, X, finite):
-    """Leaf of each row of a float32 table, dense or sparse."""
+    """Leaf of each row of a float32 table, dense or sparse; `finite`: it has no NaN."""
     if isinstance(X, np.ndarray):   # faster than issparse
         return tree._leaves(X, finite)
     return apply_sparse(tree, X.tocsr())

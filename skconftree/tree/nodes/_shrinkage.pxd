@@ -1,10 +1,12 @@
-# Hierarchical shrinkage (class probabilities are shrunk toward those of the ancestors) of one
-# node of a growing tree, one that is trained row by row, along its path from the root.
-# It equals the result of `shrunk` (_derived.py) exactly, so sums are rounded as NumPy rounds
-# them.
+# Hierarchical shrinkage: class probabilities of a node are shrunk toward those of its ancestors.
+# The step from the proportions of a parent with n rows to those of its child is multiplied by
+# n / (n + shrinkage).
+# `fill_shrunk` computes one node of a tree that is trained row by row, along its path from the
+# root. The result equals that of `shrunk` (_derived.py) exactly, so sums are rounded as NumPy
+# rounds them. K is the number of classes; `counts` is [n_nodes, K] or the counts of one node.
 #
-# Such a tree updates the counts of its internal nodes with every row, because
-# every prediction uses them.
+# A tree with shrinkage that is trained row by row updates the counts of its internal nodes with
+# every row, because every prediction uses them.
 
 from skconftree.utils._typedefs cimport float64_t, int32_t, intp_t
 
@@ -19,7 +21,7 @@ cdef struct Proportions:
 
 
 cdef inline float64_t sum_of(const float64_t* values, intp_t n) noexcept nogil:
-    # Pairwise summation, as in NumPy.
+    # Pairwise summation with the block sizes of NumPy, 128 and 8.
     cdef float64_t[8] parts
     cdef float64_t total = 0.0
     cdef intp_t i, j, half
@@ -57,6 +59,7 @@ cdef inline float64_t weighted(
 cdef inline Proportions proportions_at(
     const float64_t* counts, const float64_t* class_weight, intp_t K, Proportions above
 ) noexcept nogil:
+    # The proportions of a node with these counts; `above`, those of its parent, without rows.
     cdef float64_t total = weighted(counts, class_weight, 0)
     cdef intp_t c
     for c in range(1, K):
@@ -67,6 +70,7 @@ cdef inline Proportions proportions_at(
 cdef inline float64_t share_of(
     Proportions node, const float64_t* class_weight, intp_t K, intp_t c
 ) noexcept nogil:
+    # The proportion of class c.
     if node.counts == NULL:
         return 1.0 / <float64_t> K
     return weighted(node.counts, class_weight, c) / node.total
@@ -76,7 +80,7 @@ cdef inline void fill_shrunk(
     const float64_t* counts, intp_t K, const int32_t* parent, const int32_t* depths,
     double shrinkage, const float64_t* class_weight, intp_t node, float64_t* out
 ) noexcept nogil:
-    # A row of `value` of a tree with shrinkage; `class_weight` is NULL if all are 1.
+    # Write the class probabilities of a node to `out`. `class_weight` is NULL if all are 1.
     cdef intp_t depth = depths[node]
     cdef int32_t[LEVELS] path
     cdef Proportions above = Proportions(NULL, 0.0)
@@ -120,7 +124,7 @@ cdef inline void fill_shrunk(
 cdef inline void count_above(
     float64_t* counts, intp_t K, const int32_t* parent, intp_t node, intp_t y, float64_t weight
 ) noexcept nogil:
-    # Count a row of a leaf at the leaf's ancestors.
+    # Count a row of class y at the ancestors of its leaf, `node`.
     node = parent[node]
     while node >= 0:
         counts[node * K + y] += weight

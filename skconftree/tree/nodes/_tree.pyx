@@ -184,7 +184,7 @@ cdef class Tree(NodeTable):
         self.nodes[node].threshold = INFINITY
         self.nodes[node].feature = UNDEFINED
         self.nodes[node].left = <int32_t> node
-        self.branching[node].first = NUMERIC
+        self.branching[node].first = NUMERIC        # not a nominal split, see _routing.pxd
         self.branching[node].n_codes = 0
         self.branching[node].missing_left = True    # so that rows stay in a leaf
         return node
@@ -206,7 +206,7 @@ cdef class Tree(NodeTable):
             branching.missing_left = missing_left
             branching.first = MISSING_SEEN if any_missing else NUMERIC
             return
-        branching.missing_left = <int16_t> unknown
+        branching.missing_left = <int16_t> unknown      # the child of unknown categories
         branching.n_codes = <int16_t> n_codes
         branching.first = <int32_t> self.n_mapped_codes
         for code in range(n_codes):
@@ -214,7 +214,8 @@ cdef class Tree(NodeTable):
         self.n_mapped_codes += n_codes
 
     cdef void add_category(self, intp_t node, intp_t code) except *:
-        # As `map_code`, for a category that may have no code yet.
+        # Assign a category to the child of unknown categories, as `map_code`. If its code is out
+        # of range, the codes of the split are copied to a larger range.
         cdef intp_t first = self.branching[node].first
         cdef intp_t n_codes = self.branching[node].n_codes
         cdef intp_t capacity = n_codes
@@ -303,7 +304,7 @@ cdef class Tree(NodeTable):
         )
 
     def _features_at_halves(self):
-        """Features whose thresholds are all multiples of 1/2, in a finished tree."""
+        """Features whose thresholds are all multiples of 1/2, in a tree grown by `fit`."""
         cdef bytearray kinds = bytearray(self.n_features)
         cdef char* kind = kinds
         cdef Node* node
@@ -385,7 +386,7 @@ cdef class Tree(NodeTable):
         self._check_root()
         if n == 0:
             return leaves
-        cdef bint plain
+        cdef bint plain     # neither nominal splits nor missing values
         self._read()
         try:
             plain = self.n_mapped_codes == 0
@@ -416,7 +417,7 @@ cdef class Tree(NodeTable):
 
 
 cdef class LeafCost:
-    """Cost of a node as a leaf."""
+    """Cost of a node as a leaf, such as an upper limit of its errors."""
 
     def check(self):
         """Raise ``NotImplementedError`` if the required method is missing."""

@@ -1,7 +1,8 @@
 """Compiled pruning, and pessimistic error estimates of leaves.
 
 The cost of a leaf is an estimate of its errors, for example; `as_cheap` (nodes/_tree.pxd)
-compares costs with a tolerance. A branch is the subtree below a child.
+compares costs with a tolerance. A branch is the subtree below a child. Subtree raising replaces a
+node by one of its branches, which also gets the other rows of the node.
 """
 
 import numpy as np
@@ -118,8 +119,10 @@ cdef int32_t _largest(const float64_t[::1] value) noexcept:
 cdef float64_t upper_errors(
     float64_t n, float64_t errors, float64_t log_cf, float64_t z
 ) noexcept nogil:
-    # C4.5's error estimate of a leaf: Wilson's upper limit with continuity correction;
-    # exact without errors, and interpolated linearly up to one error.
+    # C4.5's error estimate of a leaf: Wilson's upper confidence limit with continuity correction;
+    # exact without errors, and interpolated linearly up to one error. `log_cf` is the logarithm of
+    # the confidence factor cf, the error probability of the limit, and `z` the quantile 1 - cf of
+    # the normal distribution.
     cdef float64_t rate, none
     if errors < 1.0:
         none = -n * expm1(log_cf / n)
@@ -166,24 +169,24 @@ cdef class SubtreeRaising:
     cdef const intp_t[::1] y
     cdef const float64_t[::1] weight
     cdef const float64_t[::1] class_weight
-    cdef float64_t log_cf
+    cdef float64_t log_cf           # see `upper_errors`
     cdef float64_t z
-    cdef uint8_t[::1] leaf
+    cdef uint8_t[::1] leaf          # mask of the nodes that are leaves
     cdef intp_t[::1] rows           # permutation; the rows of a node are contiguous
-    cdef intp_t[::1] start
+    cdef intp_t[::1] start          # of the rows of each node
     cdef intp_t[::1] end
     cdef float64_t[::1] errors      # expected errors of the subtree
     cdef uint8_t[::1] changed       # rows have changed since the node was last examined
     cdef float64_t[:, ::1] counts   # of the tree
-    # For the attempt to raise a branch: counts of the rows that each leaf would gain.
+    # Class counts of the rows that each leaf would gain if a branch were raised.
     cdef float64_t[:, ::1] added_counts
     cdef intp_t[::1] buffer         # rows during a partition
     cdef intp_t[::1] position       # [n_outcomes + 1] of the next row of a child
-    cdef uint8_t[::1] has_added
+    cdef uint8_t[::1] has_added     # mask of the leaves that would gain rows
     cdef intp_t[::1] leaves_with_added
     cdef float64_t[::1] scaled      # scratch, [n_classes]
-    cdef intp_t[::1] stack          # has each node at most once
-    cdef intp_t[::1] inner_stack
+    cdef intp_t[::1] stack          # of the traversal in `_prune`; has each node at most once
+    cdef intp_t[::1] inner_stack    # of that in `_distribute`
 
     def __init__(self, Tree tree, Criterion criterion, X, y, weight, float64_t cf):
         n_nodes, n_rows = tree.node_count, len(y)
@@ -266,6 +269,7 @@ cdef class SubtreeRaising:
                     self.leaf[node] = True
 
     cdef float64_t _errors_below(self, intp_t node) noexcept nogil:
+        # Expected errors of the branches of a node.
         cdef intp_t left = self.tree.first_child[node]
         cdef float64_t errors = self.errors[left]
         cdef intp_t child
@@ -411,6 +415,7 @@ cdef class SubtreeRaising:
                 size += 1
 
     cdef void _divide_by_number(self, intp_t node) noexcept nogil:
+        # Assign the rows of a node with a numeric split to its children.
         cdef intp_t left = self.tree.first_child[node]
         cdef intp_t low = self.start[node]
         cdef intp_t high = self.end[node]
@@ -429,7 +434,7 @@ cdef class SubtreeRaising:
         self.end[left + 1] = self.end[node]
 
     cdef void _divide_by_category(self, intp_t node) noexcept nogil:
-        # Also assigns unknown categories of the rows to a child.
+        # The same for a nominal split; also assigns unknown categories of the rows to a child.
         cdef intp_t left = self.tree.first_child[node]
         cdef intp_t feature = self.tree.nodes[node].feature
         cdef intp_t r = self.tree.n_children[node]
@@ -456,6 +461,7 @@ cdef class SubtreeRaising:
             self.rows[i] = self.buffer[i]
 
     cdef void _recount(self, intp_t node) noexcept nogil:
+        # Count the rows of a node again if their number has changed.
         cdef intp_t i, c
         cdef float64_t n = 0.0
         if self.tree.n_node_samples[node] == self.end[node] - self.start[node]:
@@ -475,7 +481,7 @@ cdef class SubtreeRaising:
 cdef enum:
     MIN_SLOTS = 64         # limits of the number of entries of the cache; powers of two
     MAX_SLOTS = 16384
-    HALVINGS = 60
+    HALVINGS = 60          # steps of a bisection, up to the precision of a double
 
 # Above this size SciPy's quantile is inaccurate; the normal approximation with a
 # correction for skewness is used instead.
@@ -488,7 +494,7 @@ cdef struct CachedLimit:
     float64_t limit     # of the number of errors
 
 
-cdef union Bits:
+cdef union Bits:            # the bits of a float, to hash it
     float64_t value
     uint64_t bits
 

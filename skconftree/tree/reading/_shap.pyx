@@ -3,10 +3,10 @@
 The value of a set of columns is the expected prediction if only these columns of a row are
 known: a split on another column goes to each child with the child's share of the training
 rows. The prediction is a sum over leaves. The value of a leaf is multiplied by a product with
-one factor per column on its path:
+one factor per column on its path (an edge leads from a split to a child):
 
 - `share`: the product of the shares of the edges, if the column is not known;
-- 1 if the column is known and the row takes all its edges, otherwise 0.
+- `taken`, if the column is known: 1 if the row takes all its edges, otherwise 0.
 
 The mean of all marginal contributions of a column (its Shapley value) is an integral over t of
 the contribution to a random set that contains each other column with probability t. With
@@ -42,7 +42,7 @@ cdef class _Paths:
     cdef float64_t[::1] share   # product of the ratios of this column
     cdef float64_t[::1] reach   # product of all ratios
     cdef intp_t[::1] first      # of the path of a leaf, in `path`; -1 at a split
-    cdef int32_t[::1] n_columns
+    cdef int32_t[::1] n_columns  # on the path to the edge
     cdef int32_t[::1] path      # last edge of each column, for each leaf
     # Factors of the product at each node of the quadrature, if the row takes the edge or not;
     # it takes the previous edges on the same column.
@@ -109,6 +109,7 @@ cdef class _Paths:
         self, intp_t edge, int32_t parent, intp_t node, int32_t column, float64_t ratio,
         const int32_t[::1] above,
     ) noexcept:
+        # Set the properties of an edge below the edge `parent`; `above` has the parents.
         cdef int32_t previous = parent
         while previous > 0 and self.column[previous] != column:
             previous = above[previous]
@@ -124,6 +125,7 @@ cdef class _Paths:
     cdef void set_path(
         self, intp_t leaf, const int32_t[::1] above, int32_t[::1] leaf_of_column
     ) noexcept:
+        # Set the path of the edge that leads to a leaf.
         cdef intp_t edge = leaf
         cdef intp_t position = self.first[leaf]
         while edge > 0:
@@ -134,6 +136,7 @@ cdef class _Paths:
             edge = above[edge]
 
     cdef object set_factors(self, intp_t n):
+        # Set the factors at n nodes of the quadrature.
         cdef intp_t edge, q
         cdef float64_t known, unknown, before
         nodes, weights = np.polynomial.legendre.leggauss(n)
@@ -164,8 +167,8 @@ def add_shap_values(
 ):
     """Add the Shapley values of each row and column, multiplied by `vote`, to `out`.
 
-    `weight` has the rows of each node, `value` the class probabilities. Returns the expected
-    probabilities without any column.
+    `vote` is the weight of the tree in a forest, `weight` has the rows of each node, `value` the
+    class probabilities. Returns the expected probabilities without any column.
     """
     cdef intp_t n = X.shape[0]
     cdef intp_t d = X.shape[1]
@@ -249,6 +252,7 @@ cdef inline void _add_leaf(
     const float64_t* product, const uint8_t* is_taken, float64_t* out,
 ) noexcept nogil:
     cdef intp_t n = paths.n_nodes
+    # Add the contributions of one leaf to the columns on its path.
     cdef const int32_t* path = &paths.path[paths.first[leaf]]
     cdef const float64_t* weights
     cdef float64_t* of_column

@@ -1,9 +1,9 @@
 """Growth of a tree that monitors its errors and replaces subtrees after a concept drift.
 
 A challenger is a tree that is trained on the rows of a node and may replace the subtree below
-it. The statistic of each bet (test martingale) is called its wealth, and a large wealth is
-evidence against the hypothesis. At a checkpoint, after a fixed number of rows, pending changes
-and exceptions are handled.
+it. Tests are sequential, by betting against the null hypothesis: the statistic (a test martingale)
+of each test, or bet, is called its wealth, and a large wealth is evidence against the hypothesis.
+At a checkpoint, after a fixed number of rows, exceptions of earlier rows are raised.
 """
 
 cimport cython
@@ -27,10 +27,11 @@ from skconftree.utils._typedefs cimport (
 )
 
 # MonitoredGrower: a tree that is trained row by row, monitors its errors and grows further trees.
-# A grower trains one tree; a recipe (_state.py) has the arguments from which a grower is made.
+# A grower trains one tree; a recipe (_state.py) has the arguments from which a grower is made. The
+# pool is the unlabeled rows (`X_pool`).
 #
-# It predicts every row before learning it, and passes the row and the outcome to
-# `monitor_row`. Subclasses define when another tree starts and what it replaces.
+# It predicts every row before learning it, and passes the row and whether the prediction was wrong
+# to `monitor_row`. Subclasses define when another tree starts and what it replaces.
 
 cdef enum Change:
     START       # start another tree
@@ -47,8 +48,8 @@ cdef enum Change:
 # most one warning in that many rows. A false warning only costs time: a replacement requires
 # stronger evidence, see `Challenger`.
 #
-# Each challenger of a tree has a slot, a number from 0 on. A set of challengers is a bit mask of
-# their slots.
+# Each challenger of a tree has a slot, a number from 0 on, which is free again when the challenger
+# ends. A set of challengers is a bit mask of their slots.
 
 cdef struct NodeMonitor:
     float64_t n             # recent rows
@@ -184,7 +185,7 @@ cdef class MonitoredGrower(Grower):
 
     cdef Grower make_second_grower(self, Tree tree, object seed, intp_t n_sharing):
         # A grower without leaves that does not monitor drift; `n_sharing` growers share
-        # the memory limit.
+        # the memory limit of further trees.
         settings = self.recipe.settings.replace(drift=None)
         if self.limit.max_bytes != NO_LIMIT:
             settings = settings.replace(max_bytes=self.limit.max_bytes // n_sharing)
@@ -345,7 +346,9 @@ cdef class NodeMonitors:
 
 
 cdef void _refresh(NodeMonitor* monitor) noexcept nogil:
-    # Update the factors of a node; counts above MAX_PAST_ROWS rows are scaled down to it.
+    # Update the factors of a node's wealth. The rise that is tested for is 0.1 standard deviations
+    # of an error plus 0.01, at most half of the distance to 1. Counts of more than MAX_PAST_ROWS
+    # rows are scaled down to this number.
     cdef float64_t scale, past_rate, raised_rate
     if monitor.n > MAX_PAST_ROWS:
         scale = MAX_PAST_ROWS / monitor.n
@@ -389,7 +392,7 @@ cdef class ReplacingGrower(MonitoredGrower):
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
     ) except -1 nogil:
         cdef int state = self.detector.update(wrong, weight)
-        # each warning restarts the background tree, and only a drift ends it
+        # `lasting` detectors: each warning restarts the background tree, and only a drift ends it
         cdef bint lasting = self.detector.lasting
         if self.detector.held is not None:      # an exception
             with gil:
@@ -423,7 +426,7 @@ cdef class ReplacingGrower(MonitoredGrower):
         return [] if self.background is None else [self.background]
 
     cdef int change(self, Change what) except -1:
-        # An empty tree of the same kind.
+        # Start an empty background tree.
         cdef Grower grower
         tree = Tree(
             self.tree.n_features, self.tree.n_classes, self.tree.class_weight,
@@ -439,7 +442,7 @@ cdef class ReplacingGrower(MonitoredGrower):
         return 0
 
     cdef Grower _successor(self, Tree tree):
-        # A grower for the background, without leaves.
+        # A grower for the background tree, without leaves.
         seed = self.recipe.seed
         if self.recipe.in_forest:
             seed = mix(<uint64_t> seed ^ GOLDEN) >> 2
@@ -490,11 +493,13 @@ cdef class ReplacingGrower(MonitoredGrower):
         return with_state(self._successor(tree), state)
 
 
+# Constants of the bets of a Challenger, see there.
 cdef float64_t WINS_DECAY = 0.98    # decay of n_won and n_lost per row that changes them
-cdef float64_t MAX_STAKE = 0.9      # largest s in the bet on the gain, see Challenger
+cdef float64_t MAX_STAKE = 0.9      # largest s in the bet on the gain
 cdef float64_t ERROR_RATE_STEP = 0.05      # weight of a row in the recent error rate
 cdef float64_t MAX_ERROR_RATE = 0.95   # largest rate in a likelihood ratio
-cdef float64_t ABANDON_LOG_WEALTH = 4.0   # log wealth of the bet that it is less accurate
+# A challenger is abandoned at this log wealth of the bet that it is less accurate.
+cdef float64_t ABANDON_LOG_WEALTH = 4.0
 cdef enum:
     ROWS_BEFORE_LOSS = 200      # rows before this bet starts
 
@@ -510,13 +515,13 @@ cdef class Challenger:
 
     cdef readonly Grower grower
     cdef readonly intp_t node       # root of the subtree
-    cdef readonly int64_t slot
+    cdef readonly int64_t slot      # its number among the present challengers
     cdef readonly int64_t serial    # number of earlier challengers in the tree
     cdef float64_t required_log_wealth
-    cdef float64_t gain             # log wealths of both bets, and
-    cdef float64_t rise
-    cdef float64_t loss             # of the bet that it is less accurate
-    cdef float64_t past_error_rate      # of the subtree, see above
+    cdef float64_t gain             # log wealth of the bet that it is more accurate,
+    cdef float64_t rise             # that the errors at the node have risen,
+    cdef float64_t loss             # and that it is less accurate
+    cdef float64_t past_error_rate      # of the subtree before the challenger was started
     cdef float64_t recent_error_rate    # of the subtree, a moving average
     cdef float64_t n_won            # recent rows that only the challenger, and only the
     cdef float64_t n_lost           # subtree, predicted correctly
@@ -559,6 +564,8 @@ cdef class Challenger:
         return decided
 
     cdef void update_hits(self, bint wrong, bint other_wrong) noexcept nogil:
+        # Update the bets with a row. `wrong`: the challenger predicted it wrongly; `other_wrong`:
+        # the subtree did.
         self.n_rows += 1
         if wrong != other_wrong:
             self._compare(other_wrong)
@@ -746,6 +753,7 @@ cdef class LocalGrower(MonitoredGrower):
         self._take_slot(challenger)
 
     cdef void _take_slot(self, Challenger challenger) noexcept:
+        # Add a challenger to the linked list, and mark its slot as used.
         cdef Challenger last = self.first
         self.n_started = max(self.n_started, challenger.serial + 1)
         self.slots |= <uint64_t> 1 << challenger.slot

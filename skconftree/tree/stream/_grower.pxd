@@ -12,7 +12,7 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, int64_t, intp_t, label_t, uint8_t,
 )
 
-cdef int check_sizes(bint fits) except -1
+cdef int check_sizes(bint fits) except -1      # ValueError if False
 
 
 # MemoryLimit: the memory limit of a growing tree.
@@ -20,7 +20,8 @@ cdef int check_sizes(bint fits) except -1
 # Leaves can release their statistics (and are then bare), but splits are permanent. A tree is
 # full, and must not split, if two more leaves would exceed the limit even without any
 # statistics; a split with more children may exceed it earlier. Both are checked at splits; the
-# size of the statistics is checked at regular intervals.
+# size of the statistics is checked at regular intervals. A monitored tree detects concept drift
+# and has further statistics at each node. An outcome of a split is a child.
 
 cdef class MemoryLimit:
     cdef readonly intp_t max_bytes      # of this tree, or NO_LIMIT
@@ -36,7 +37,9 @@ cdef class MemoryLimit:
     cdef bint has_capacity(
         self, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
     ) noexcept nogil
+    # Release the statistics of leaves until the limit holds.
     cdef enforce(self, Tree tree, LeafStore leaves)
+    # Bytes to allocate in advance, so that learning does not fail before the next check.
     cdef intp_t n_reserve_bytes(self, Tree tree, LeafStore leaves, intp_t max_rows) noexcept nogil
 
 
@@ -51,7 +54,9 @@ cdef class MemoryLimit:
 #
 # The memory of a leaf is the form in which it stores the statistics of its rows; a policy has the
 # settings that the leaves share (leaves/_contract.pxd). The pool is the unlabeled rows, X_pool.
-# A recipe (_state.py) has the arguments from which a grower is made.
+# A recipe (_state.py) has the arguments from which a grower is made. `finite` means that no value
+# of the rows is missing. The LeafSource gives the Splitter, which finds the best split, the rows
+# of a leaf.
 
 cdef class Grower:
     cdef readonly Tree tree
@@ -71,12 +76,13 @@ cdef class Grower:
     cdef readonly float64_t weight_seen
     cdef float64_t total_weight         # of all rows, reweighted by class
     cdef Blocks blocks                  # owns the next two:
-    cdef float64_t* child_shares        # [child_capacity, n_classes] of new children
+    cdef float64_t* child_shares        # [child_capacity, n_classes] fraction of the rows of each
+                                        # class that a new child gets
     cdef Leaf** children                # [child_capacity] new children
     cdef intp_t child_capacity
     cdef MemoryLimit limit
 
-    cdef intp_t depth_above             # depth of its root in the tree that contains it
+    cdef intp_t depth_above             # if it may replace a subtree: the depth of its root there
     cdef intp_t row_leaf                # leaf of the last row
     cdef intp_t max_rows                # largest number of rows that a leaf has stored
     cdef bint finite                    # no value of the rows is missing
@@ -88,9 +94,12 @@ cdef class Grower:
         # Number of rows of the stream, including the one being learned.
         return self.n_rows_seen if self.n_before < 0 else self.n_before + 1
 
+    # The leaf of a row. `stopped_at` is set to the first node on the path at which the category of
+    # the row is unknown, or to -1.
     cdef intp_t _route_row(
         self, const float32_t* x, bint finite, intp_t* stopped_at
     ) noexcept nogil
+    # Write the class probabilities of a row to `out`.
     cdef void _fill_proba(
         self, const Leaf* leaf, intp_t stopped_at, const float32_t* x,
         Scratch* scratch, float64_t* out,
@@ -98,9 +107,13 @@ cdef class Grower:
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y, const float64_t[::1] weight,
     ) except -1
+    # Assign the unlabeled rows to leaves, except those with `learned`.
     cdef assign_pool(self, const uint8_t[::1] learned=*)
+    # Bit mask, for a pickle, of the rows of the pool that were learned, and back.
     cdef labeled_bits(self)
     cdef load_pool(self, bits)
+    # Learn a row. The class and the probabilities that were predicted before are written to
+    # `predicted` and `proba`, unless these are NULL.
     cdef int learn_row(
         self, const float32_t* x, label_t y, float64_t weight, intp_t* predicted, float64_t* proba,
     ) except -1 nogil
@@ -109,5 +122,7 @@ cdef class Grower:
     cdef intp_t _reserve_bytes(self) noexcept nogil
     cdef int _add_categories(self, const float32_t* x) except -1
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil
+    # Try to split a leaf.
     cdef int _grow(self, Leaf* leaf) except -1 nogil
+    # Find the split of a leaf; split.feature is -1 if there is none.
     cdef int _examine(self, Leaf* leaf, Split* split) except -1 nogil

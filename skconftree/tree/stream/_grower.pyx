@@ -2,10 +2,12 @@
 
 The memory of a leaf is the form in which it stores the statistics of its rows; evidence is what
 the split rule uses of them. The pool is the unlabeled rows (`X_pool`). Codes are the integers of
-categories. A recipe has the arguments from which a grower is made, a state is the data in a
-pickle. At a checkpoint, after a fixed number of rows, the memory limit is enforced and stored
-exceptions are raised. A monitored tree detects concept drift; challengers are trees that may
-replace its subtrees. See _grower.pxd.
+categories; an outcome of a split is the index of a child. A recipe has the arguments from which a
+grower is made, a state is the data in a pickle. At a checkpoint, after a fixed number of rows, the
+memory limit is enforced and stored exceptions are raised. Before the rows up to the next
+checkpoint, memory is reserved; it is released if an allocation fails in the middle of a row. A
+monitored tree detects concept drift; challengers are trees that may replace its subtrees. A bare
+leaf has released its statistics. A policy has the settings that the leaves share. See _grower.pxd.
 """
 
 import numpy as np
@@ -58,7 +60,8 @@ cdef bint _is_summed(Grower grower, const Leaf* leaf, intp_t stopped_at) noexcep
 
 
 cdef int _predict_by_tree(Grower grower, intp_t node, float64_t* out) except -1:
-    # The tree's own prediction, so that sums of fractions are rounded in the same way.
+    # The class probabilities of `Tree.proba`, so that sums of fractional counts are rounded in the
+    # same way.
     while True:
         try:
             return grower.tree.fill_value(node, out)
@@ -87,6 +90,7 @@ cdef void _fill_node_proba(Grower grower, intp_t node, float64_t* out) noexcept 
 
 
 cdef intp_t _majority_of_node(Grower grower, intp_t node) noexcept nogil:
+    # The most probable class of an internal node.
     cdef intp_t best = 0
     cdef intp_t c
     _fill_node_proba(grower, node, grower.node_proba)
@@ -134,8 +138,8 @@ cdef enum:
 cdef class MemoryLimit:
     """Memory limit of a growing tree.
 
-    If the tree is monitored for drift, another tree shares its `max_bytes` equally. The
-    lists of the unlabeled rows in `leaves` have a fixed size.
+    If the tree is monitored for drift, half of `max_bytes` is for the trees that may replace
+    it or its subtrees. The lists of the unlabeled rows in `leaves` have a fixed size.
     """
 
     def __init__(self, GrowthSettings settings, Tree tree, LeafStore leaves, bint with_boxes):
@@ -201,8 +205,8 @@ cdef class MemoryLimit:
                 break
 
     cdef intp_t n_reserve_bytes(self, Tree tree, LeafStore leaves, intp_t max_rows) noexcept nogil:
-        # Memory to learn rows up to the next checkpoint: the arrays of the tree may be
-        # copied, and so may the rows of the largest leaf; some leaves may split.
+        # Memory to learn rows up to the next checkpoint: the arrays of the tree may grow, which
+        # copies them, and so may the rows of the largest leaf; some leaves may split.
         cdef intp_t d = tree.n_features
         cdef intp_t leaf = (2 * d * leaves.policy.max_bins * tree.n_classes * sizeof(float64_t))
         cdef intp_t rows = max_rows * (d * sizeof(float32_t) + sizeof(label_t) + sizeof(float64_t))
@@ -250,7 +254,8 @@ def with_state(Grower grower, state):
 cdef class Grower:
     """Grow a tree row by row; ValueError if tree and recipe do not match.
 
-    The tree has at least a root. Its leaves continue from their counts.
+    The tree has at least a root. Its leaves continue from their counts. The recipe is a
+    `Recipe` of _state.py.
     """
 
     def __init__(self, Tree tree, recipe):
@@ -510,7 +515,7 @@ cdef class Grower:
             self.max_rows = max(self.max_rows, leaf.n_rows)
 
     def retire_evidence(self):
-        """Keep the statistics for predictions, but not as evidence."""
+        """Keep the statistics of the leaves for predictions, but not as evidence."""
         self.leaves.retire_evidence()
 
     def reserve_memory(self):
@@ -746,10 +751,10 @@ cdef class Grower:
         self.source.enter(leaf, self.tree.depth[leaf.node] + self.depth_above)
         split.feature = -1
         clear_evidence(&split.evidence)
-        if self.source.record.pool != 0.0:      # 0: the volume of the leaf is 0
+        if self.source.record.pool != 0.0:      # the weight of the leaf, or its volume
             split[0] = self.splitter.find(&self.source.record, self.source.counts)
-        if self.splitter.holds():
-            if self.splitter.has_failed():      # the next row of the leaf tries again
+        if self.splitter.holds():       # an exception, which is raised at the next checkpoint
+            if self.splitter.has_failed():      # without a result: the next row tries again
                 split.feature = -1
                 leaf.attempt -= 1
                 leaf.n_examined = n_examined
@@ -852,6 +857,7 @@ cdef int _raise_pending(Grower grower) except -1:
 
 
 cdef bint _fits_limit_with_code(Grower grower, intp_t node, intp_t code) noexcept nogil:
+    # Whether the memory limit permits a category with this code in the split of a node.
     return code < grower.tree.branching[node].n_codes or (
         grower.limit.has_capacity(grower.tree, grower.leaves, 0, capacity_for_code(code))
     )
@@ -912,6 +918,7 @@ cdef int _split_leaf(Grower grower, Leaf* leaf, const Split* split) except -1 no
 
 
 cdef int _reserve(Grower grower, const LeafSplit* leaf_split) except -1 nogil:
+    # Reserve capacity for the children of a split.
     cdef intp_t r = leaf_split.n_outcomes
     with gil:
         while True:
@@ -958,7 +965,8 @@ cdef int _make_children(
 cdef void _add_children(
     Grower grower, const Leaf* leaf, const LeafSplit* leaf_split
 ) noexcept nogil:
-    # Add child nodes whose counts sum to those of the node: the last one gets the rest.
+    # Add child nodes whose counts sum to those of the node. They are the exact counts of stored
+    # rows, or the estimated shares of the node's counts; the last child gets the rest.
     cdef intp_t K = grower.tree.n_classes
     cdef intp_t r = leaf_split.n_outcomes
     cdef const float64_t* counts = grower.tree.counts + leaf.node * K

@@ -9,9 +9,10 @@
 # If a leaf has no bin for missing values, or stores moments, rows without a value go to
 # the right of every split.
 #
-# Only evidence is scanned: the rows since the leaf's creation, or all its rows
-# (Policy.separate; a policy has the settings that all leaves share). The pool is the unlabeled
-# rows. W is the weight of a leaf, or its volume. See leaves/_contract.pxd.
+# Only evidence, which the split rule uses, is scanned: the rows since the leaf's creation, or all
+# its rows (Policy.separate; a policy has the settings that all leaves share). The pool is the
+# unlabeled rows. W is the weight of a leaf, with unlabeled rows, or its volume: that of its box,
+# its limits in feature space. See leaves/_contract.pxd.
 
 from skconftree.tree.leaves._contract cimport Leaf, Policy
 from skconftree.tree.split._node cimport NodeRecord
@@ -27,12 +28,12 @@ cdef class LeafSource(Source):
     cdef Policy* policy
     cdef const Policy* leaf_policy      # for the features that the leaf uses
     cdef Leaf* leaf
-    cdef NodeRecord record              # input of the splitter,
-    cdef const float64_t* counts        # [n_classes] and the leaf's class counts
+    cdef NodeRecord record              # the leaf as a node, for the split search
+    cdef const float64_t* counts        # [n_classes] class counts of the leaf
     cdef Arena arena
     cdef int32_t* features              # [n_features]
     cdef const float32_t[:, ::1] pool   # unlabeled rows, or None
-    cdef const float64_t[:, ::1] root_box  # if W is a volume
+    cdef const float64_t[:, ::1] root_box  # [n_features, 2] box of the root, if W is a volume
 
     # Rows that are evidence, if the leaf stores them.
     cdef Blocks blocks                  # owns the arrays of size `capacity`
@@ -42,8 +43,9 @@ cdef class LeafSource(Source):
     cdef const label_t* y               # [n_rows]
     cdef const float64_t* row_weight    # [n_rows] or NULL
     cdef float32_t* column              # [capacity] values of the feature
-    cdef uint32_t* order                # [capacity] its sorted rows
-    cdef uint64_t* keys                 # [2, capacity]
+    cdef uint32_t* order                # [capacity] its sorted rows: 2 * row, plus 1 if the value
+                                        # differs from that of the row before
+    cdef uint64_t* keys                 # [2, capacity] scratch memory of the sort
     cdef intp_t n_labeled_present       # rows with a value of the feature
 
     # The leaf's unlabeled rows, sorted by the feature.
@@ -52,10 +54,10 @@ cdef class LeafSource(Source):
     cdef bint stores_positions          # of cuts; False with a memory limit
     cdef int32_t* cut_positions         # Leaf.cut_positions, or NULL
 
-    # Counts per bin of other memories, and of rows with fixed cuts.
+    # Counts per bin, if the leaf does not store its rows or if its cuts are fixed.
     cdef bint uses_table
-    cdef float64_t* table               # [MAX_BINS, n_classes + 1]
-    cdef float32_t* edges               # [MAX_BINS] upper ends of the bins
+    cdef float64_t* table               # [max_bins, n_classes + 1] class counts, unlabeled rows
+    cdef float32_t* edges               # [max_bins] upper ends of the bins
     cdef intp_t n_bins
     cdef intp_t prepared_feature        # feature in `order` or `table`; -1: none
 
@@ -64,7 +66,7 @@ cdef class LeafSource(Source):
     cdef float64_t n_missing            # labeled rows
     cdef intp_t n_present               # rows with a value, labeled or not
 
-    # Set the leaf to scan.
+    # Set the leaf to scan; its depth is that in the tree.
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil
-    cdef int _reserve(self, intp_t n) except -1 nogil
+    cdef int _reserve(self, intp_t n) except -1 nogil   # capacity for n rows
     cdef void _sort(self, intp_t feature) noexcept nogil

@@ -4,7 +4,8 @@ A leaf stores rows, or class counts of bins (here a table), or moments. Evidence
 counts, that the split rule (bound) uses. A cut is a candidate threshold; its position is the last
 bin, or the number of rows, on its left. A walk passes the candidate splits of a feature to a
 Scan, in ascending order; a sketch is a fast approximation of their class counts. The pool is the
-unlabeled rows. See _leaf_source.pxd.
+unlabeled rows. A policy has the settings that the leaves share. LeafSource implements the methods
+of Source (split/_scan.pxd), from which the split search gets the rows. See _leaf_source.pxd.
 """
 
 from libc.math cimport INFINITY
@@ -37,10 +38,11 @@ cdef class LeafSource(Source):
         const float64_t[:, ::1] root_box,
     ):
         super().__init__(ExaminedNode(settings, root))
-        self.node.only_thresholds = False     # a value may be missing
+        self.node.only_thresholds = False     # a split may depend on missing values
         cdef intp_t n_features = root.n_features
         cdef intp_t n_classes = root.n_classes
         cdef intp_t n_bins = settings.max_bins
+        # the right side of a cut has the node's counts minus those of the left side
         self.right_is_rest = True
         self.all_integer = True
         self.sketches = True
@@ -96,7 +98,7 @@ cdef class LeafSource(Source):
         record.features = self.features
         record.n_features = self.leaf_policy.n_features
         self.counts = leaf.fresh if separate else leaf.total
-        # inherited histograms have fractional counts
+        # whether all counts are integers; inherited histograms have fractional counts
         self.node.integral = self.all_integer and (
             leaf.memory.stores_rows or leaf.memory.counts_bins and (
                 self.policy.separate or leaf.n_total == leaf.n_fresh
@@ -106,6 +108,7 @@ cdef class LeafSource(Source):
         return 0
 
     cdef void begin(self) noexcept nogil:
+        # Called before the split search at the leaf.
         self.node.stats.n_fresh = self.leaf.n_fresh
         # Unless evidence is limited to rows since the leaf's creation, its rows were
         # also examined at its parent, so its first attempt counts as the second. The
@@ -115,7 +118,8 @@ cdef class LeafSource(Source):
             not self.policy.single_bayes
             and (self.policy.inherited_is_evidence or not self.policy.separate)
         )
-        # each attempt draws other features and thresholds, but the same sets of categories
+        # seeds of features and thresholds: each attempt draws others, but the same sets of
+        # categories
         self.node.visit_key = mix(
             self.node.seed ^ mix(<uint64_t> self.leaf.node)
             ^ <uint64_t> (self.leaf.attempt - 1)
@@ -135,6 +139,7 @@ cdef class LeafSource(Source):
         return 0
 
     cdef void _sort(self, intp_t feature) noexcept nogil:
+        # Sort the labeled rows by a feature, and count those without a value.
         cdef intp_t stride = self.leaf_policy.n_features
         cdef intp_t position = index_of(self.leaf, feature)
         cdef float64_t w
@@ -151,6 +156,7 @@ cdef class LeafSource(Source):
         presort(self.column, self.n_rows, self.keys, self.keys + self.capacity, self.order)
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
+        # Count the rows with and without a value; returns whether a value is missing.
         cdef intp_t K = self.node.n_classes
         cdef intp_t c
         _prepare(self, feature)
@@ -191,11 +197,13 @@ cdef class LeafSource(Source):
         )
 
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
+        # The position at which all rows with a value are on the left.
         _prepare(self, feature)
         return self.n_bins - 1 if self.uses_table else self.n_present
 
     cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil:
-        # A uniform threshold between the extreme values, or a random cut of a table.
+        # Draw a threshold uniformly between the extreme values, or a random cut of a table, with
+        # the uniform random number u. Returns its position; -1 if the feature is constant.
         cdef intp_t position = 0
         cdef float64_t low = INFINITY
         cdef float64_t high = -INFINITY
@@ -239,6 +247,7 @@ cdef class LeafSource(Source):
     cdef bint count_sides(
         self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
+        # Count the rows on the left of a cut, and those with and without a value.
         cdef intp_t K = self.node.n_classes
         cdef intp_t width = K + self.node.has_pool
         cdef intp_t below = 0
@@ -273,7 +282,8 @@ cdef class LeafSource(Source):
         return self.count_values(feature, values)
 
     cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil:
-        # The last code is that of categories without labeled rows in the tree.
+        # Count the rows of each category by class, and the unlabeled rows. Categories without
+        # labeled rows in the tree share the last code. Returns the number of codes.
         cdef Leaf* leaf = self.leaf
         cdef intp_t K = self.node.n_classes
         cdef intp_t n_codes = self.policy.n_codes[feature]
@@ -302,6 +312,7 @@ cdef void _gather_rows(LeafSource source) noexcept nogil:
 
 
 cdef void _prepare(LeafSource source, intp_t feature) noexcept nogil:
+    # Sort or tabulate the rows by a feature, unless this was the last one.
     if source.prepared_feature == feature:
         return
     source.prepared_feature = feature
@@ -339,6 +350,7 @@ cdef void _tabulate(LeafSource source, intp_t feature) noexcept nogil:
 
 
 cdef void _count_pool(LeafSource source, intp_t feature) noexcept nogil:
+    # Add the unlabeled rows to the table.
     cdef intp_t width = source.node.n_classes + 1
     cdef intp_t below = 0
     cdef intp_t until, b
@@ -357,6 +369,7 @@ cdef void _count_pool(LeafSource source, intp_t feature) noexcept nogil:
 
 
 cdef intp_t _walk_every_cut(LeafSource source, Scan scan) noexcept nogil:
+    # Pass all cuts of the table to the scan, even those without rows between them.
     cdef intp_t K = source.node.n_classes
     cdef bint has_pool = source.node.has_pool
     cdef intp_t width = K + has_pool
