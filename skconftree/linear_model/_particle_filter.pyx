@@ -4,9 +4,9 @@ It is a weighted sample of hyperplanes from the posterior of a linear classifier
 
 A particle is a hyperplane (plane) w; its margin at a row x is the inner product w.x. With
 more than two classes, there is one binary problem per class (one-vs-rest), with particles
-of its own. Moves are Metropolis steps of the particles (`_sweep.pxd`), whose target is the
-posterior given the recent rows. Random numbers are hashes: `mix` hashes a 64-bit integer,
-and `unit` maps a hash to [0, 1).
+of its own. Moves are sweeps of Metropolis steps along the coordinates of the particles
+(`_sweep.pxd`), whose target is the posterior given the recent rows. Random numbers are
+hashes: `mix` hashes a 64-bit integer, and `unit` maps a hash to [0, 1).
 """
 
 from numbers import Integral, Real
@@ -204,6 +204,7 @@ cdef class ParticleFilter:
     cdef float32_t[::1] value_weights
     cdef float32_t[:, ::1] planes
     cdef float32_t[:, ::1] margins
+    # Log likelihood of a row without a label at KNOTS values of |w.x|, up to a constant.
     cdef const float32_t[::1] unlabeled_knots
 
     def __init__(self, settings, state=None):

@@ -163,13 +163,13 @@ def decide_by_threshold(
 ):
     """Query labels of rows whose certainty is below an adaptive threshold.
 
-    The certainty of a row is the largest of its class probabilities.
-    The threshold is `theta`, an array with one element, which is updated, times the
-    row's `noise`, a random factor (1 without randomization). It decreases by the
-    fraction `step` after a query and increases otherwise; it does not change while the
-    budget is exhausted. For rows of `random_branch`, labels are instead queried at
-    random: if `draw` is below the budget's share. Fills `queried` and returns the
-    number of rows decided; with `stop`, decisions end after the first queried label.
+    The certainty of a row is the largest of its class probabilities. The threshold is
+    `theta`, an array with one element that is updated, times the row's `noise`, a
+    random factor (1 without randomization). `theta` decreases by the fraction `step`
+    after a query and increases otherwise; it does not change while the budget is
+    exhausted. For rows of `random_branch`, labels are instead queried at random: if
+    `draw` is below the budget's share. Fills `queried` and returns the number of rows
+    decided; with `stop`, decisions end after the first queried label.
     """
     cdef intp_t i
     cdef bint permitted
