@@ -2,7 +2,8 @@
 #
 # The particles of a particle filter are hyperplanes w, sampled from their posterior. The
 # margin of a row x is the inner product w.x. Coordinates of particles are stored feature by
-# feature, so that one coordinate of several particles is contiguous in memory.
+# feature, so that one coordinate of several particles is contiguous in memory. `d` is the
+# number of features, `size` the number of particles, at most BLOCK.
 
 cimport cython
 from libc.string cimport memcpy
@@ -119,7 +120,8 @@ cdef inline float64_t exp_moderate(float64_t x) noexcept nogil:
     cdef Bits result
     cdef float64_t whole
     cdef float64_t r
-    # x = n ln 2 + r. Adding 1.5 * 2^52 rounds to n, which is then in the last bits.
+    # x = n ln 2 + r. Adding 1.5 * 2^52 to x / ln 2 rounds it to n, whose bits are then the
+    # last ones of the sum. ln 2 is subtracted in two parts, so that r is accurate.
     shifted.number = x * 1.4426950408889634 + 6755399441055744.0
     whole = shifted.number - 6755399441055744.0
     r = x - whole * 0.693147180369123816490 - whole * 1.90821492927058770002e-10
@@ -132,7 +134,7 @@ cdef inline float64_t exp_moderate(float64_t x) noexcept nogil:
                         2.5052108385441720e-8 + r * 2.0876756987868100e-9
                     ))))))))))
     )
-    result.bits = result.bits + (shifted.bits << 52)
+    result.bits = result.bits + (shifted.bits << 52)    # times 2^n: adds n to the exponent
     return result.number
 
 

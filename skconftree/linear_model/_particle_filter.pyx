@@ -4,8 +4,9 @@ It is a weighted sample of hyperplanes from the posterior of a linear classifier
 
 A particle is a hyperplane (plane) w; its margin at a row x is the inner product w.x. With
 more than two classes, there is one binary problem per class (one-vs-rest), with particles
-of its own. Moves are Metropolis steps of the particles (`_sweep.pxd`), whose target is the
-posterior given the recent rows.
+of its own. Moves are sweeps of Metropolis steps along the coordinates of the particles
+(`_sweep.pxd`), whose target is the posterior given the recent rows. Random numbers are
+hashes: `mix` hashes a 64-bit integer, and `unit` maps a hash to [0, 1).
 """
 
 from numbers import Integral, Real
@@ -40,8 +41,8 @@ cdef enum:
 cdef float64_t STEP_FACTOR = 1.1    # step size relative to the distance of particles
 cdef float64_t MIN_STEP = 1e-3      # relative to the scale of the prior
 
-# Type and limits of each setting. They are checked because they determine the sizes of
-# arrays and may come from a file.
+# Type and limits of each setting; `alpha` and `gamma` are parameters of the likelihood.
+# They are checked because they determine the sizes of arrays and may come from a file.
 cdef dict SETTINGS = {
     "n_problems": (Integral, 0, 2**16),
     "n_particles": (Integral, 2, 2**31),
@@ -72,7 +73,8 @@ def check_settings(settings):
             )
 
 
-# Log likelihood of a label given a hyperplane, with the shape that OASIS defines.
+# Log likelihood of a label y of a row x given a hyperplane w, with the shape that OASIS
+# defines.
 #
 #   L(y | x, w) = min{1 - gamma, max{gamma alpha, c exp(slope y w.x)}},  y = -1 or 1
 #
@@ -180,12 +182,12 @@ cdef class ParticleFilter:
     cdef float64_t[:, ::1] log_weights
     cdef float64_t[:, ::1] weights
     cdef float64_t[::1] total
-    cdef float64_t[::1] ess
+    cdef float64_t[::1] ess             # effective sample size of each problem
     cdef readonly intp_t n_rows         # learned so far
-    cdef intp_t buffer_size     # rows that determine the target of moves
+    cdef intp_t buffer_size     # number of recent rows that determine the target of moves
     cdef intp_t n_buffered
-    cdef intp_t[::1] n_moves
-    cdef intp_t[::1] n_restarts
+    cdef intp_t[::1] n_moves            # of each problem
+    cdef intp_t[::1] n_restarts         # of each problem: particles drawn again from the prior
     # Ring buffer of the last rows: row number i is at i modulo buffer_size.
     cdef float64_t[:, ::1] rows
     cdef intp_t[::1] labels
@@ -202,6 +204,7 @@ cdef class ParticleFilter:
     cdef float32_t[::1] value_weights
     cdef float32_t[:, ::1] planes
     cdef float32_t[:, ::1] margins
+    # Log likelihood of a row without a label at KNOTS values of |w.x|, up to a constant.
     cdef const float32_t[::1] unlabeled_knots
 
     def __init__(self, settings, state=None):
@@ -334,7 +337,10 @@ cdef class ParticleFilter:
         return 0
 
     def odds(self, const float64_t[:, ::1] X):
-        """Sum the weighted likelihoods of labels 1 and -1: [row, problem, label]."""
+        """Sum the weighted likelihoods of labels 1 and -1: [row, problem, label].
+
+        The ratio of the two sums is the odds of label 1.
+        """
         cdef intp_t i, problem
         self._check_rows(X)
         odds = np.empty((X.shape[0], self.n_problems, 2))
@@ -366,6 +372,7 @@ cdef class ParticleFilter:
         self, intp_t problem, intp_t start, intp_t size, const float64_t* margin,
         float64_t* out,
     ) noexcept nogil:
+        # Add the likelihoods of both labels for `size` particles, from `start` on.
         cdef float64_t positive[BLOCK]
         cdef float64_t negative[BLOCK]
         cdef float64_t positive_sums[LANES]
@@ -478,7 +485,7 @@ cdef class ParticleFilter:
         self, const float64_t[:, ::1] X, const intp_t[::1] y,
         const float64_t[::1] weight, float64_t[:, :, ::1] odds_before,
     ):
-        """Learn rows in their order; the caller holds the lock for learning.
+        """Learn rows in their order; no other thread may use the filter meanwhile.
 
         Class -1 stands for no label. Rows of weight 0 are predicted, but not learned.
         `odds_before`, unless None, is filled with the `odds` of each row before it is
@@ -521,7 +528,7 @@ cdef class ParticleFilter:
     cdef void _find_margins_ahead(
         self, intp_t problem, const float64_t* rows, intp_t first, intp_t n_rows
     ) noexcept nogil:
-        # Compute the margins of the rows from `first` on.
+        # Compute the margins of `n_rows` rows, from row `first` on.
         cdef const float64_t* w
         cdef intp_t start = 0
         cdef intp_t size, k
@@ -545,7 +552,7 @@ cdef class ParticleFilter:
         self, const float64_t* rows, intp_t k, intp_t n_ahead, intp_t label,
         float64_t weight,
     ) noexcept nogil:
-        # Learn row k of the rows whose margins are known.
+        # Learn row k of the `n_ahead` rows whose margins are in `margins_ahead`.
         cdef const float64_t* x = rows + k * self.n_features
         cdef intp_t slot = self.n_rows % self.buffer_size
         cdef intp_t problem
@@ -568,7 +575,7 @@ cdef class ParticleFilter:
     cdef void _odds_ahead(
         self, intp_t problem, intp_t k, float64_t* out
     ) noexcept nogil:
-        # The same as `_odds`, for a row whose margins are known.
+        # The same as `_odds`, for row k of those whose margins are in `margins_ahead`.
         cdef intp_t start = 0
         cdef intp_t size
         out[0] = 0.0
@@ -589,7 +596,8 @@ cdef class ParticleFilter:
     cdef bint _update_weights(
         self, intp_t problem, intp_t k, float64_t sign, float64_t weight
     ) noexcept nogil:
-        # Multiply weights by the likelihood of row k; False if all of them become 0.
+        # Multiply weights by the likelihood of row k, whose label is `sign` (0 if missing);
+        # return False if all of them become 0.
         cdef float64_t parts[LANES]
         cdef float64_t* log_weight = &self.log_weights[problem, 0]
         cdef const float64_t* margin = &self.margins_ahead[problem, k, 0]
@@ -663,6 +671,7 @@ cdef class ParticleFilter:
             )
 
     cdef void _find_target(self, intp_t problem, Target* target) noexcept nogil:
+        # Fill `target`, the posterior given the recent rows; labeled rows come first.
         cdef intp_t d = self.n_features
         cdef intp_t slot = 0
         cdef intp_t row, j
@@ -692,6 +701,7 @@ cdef class ParticleFilter:
                 target.n_labeled = slot
 
     cdef void _resample(self, intp_t problem) noexcept nogil:
+        # Replace the particles by a sample of them, drawn by weight.
         cdef intp_t m = self.n_particles
         cdef intp_t i, j
         cdef float64_t* w
@@ -732,6 +742,7 @@ cdef class ParticleFilter:
         arrays = self._arrays(self.n_buffered)
         state = {name: array.copy() for name, array in arrays.items()}
         state |= {"version": STATE_VERSION, "n_rows": self.n_rows}
+        # `canonical` makes pickles of equal states equal
         return restored, (canonical(self.settings), canonical(state))
 
     def _arrays(self, n):

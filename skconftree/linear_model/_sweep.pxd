@@ -9,6 +9,11 @@
 # and each coordinate can have its own step size. A group of planes that are adjacent in
 # memory is moved together. Single precision is accurate enough to accept or reject steps,
 # and twice as fast.
+#
+# L(y) is the likelihood of the label y of a row, 1 or -1, given a plane. Its logarithm is
+# a linear function of the margin, with the slope `slope`, between margins of -1 and 1, and
+# constant beyond. `d` is the number of features, `size` the number of planes, at most
+# GROUP. `exp_moderate` is exp for arguments from -300 to 300, in vectorized loops.
 
 from libc.math cimport exp, fabsf, log, sqrt
 from libc.string cimport memcpy
@@ -24,13 +29,13 @@ cdef enum:
 
 
 cdef struct Target:
-    # Posterior of one binary problem: prior times likelihood of the rows in the buffer.
+    # Posterior of one binary problem: prior times likelihood of the most recent rows.
     # Rows with a label come first. Their values are multiplied by the sign of the label,
     # and all values by `slope`, so that the log likelihood of a label is the margin,
     # clipped to [-slope, slope], plus a constant.
     float32_t* values       # [feature, row] times `slope` and the sign of the label
     float32_t* weights      # of the rows
-    intp_t stride           # between features
+    intp_t stride           # distance of the values of two features in `values`
     intp_t n_labeled
     intp_t n_rows
     float32_t slope
@@ -45,8 +50,9 @@ cdef inline void compute_margins(
     const Target* target, const float64_t* w, intp_t stride, intp_t d, intp_t size,
     float32_t* planes, float32_t* margin,
 ) noexcept nogil:
-    # Compute margins, [row, plane], with four features per iteration. `planes` is filled
-    # with the coordinates of the planes in single precision.
+    # Compute the margins of all rows, [row, plane], with four features per iteration. `w`
+    # has the coordinates of the planes, those of two features `stride` apart. `planes` is
+    # filled with the same coordinates in single precision.
     cdef float32_t sums[GROUP]
     cdef const float32_t* own
     cdef const float32_t* value
@@ -215,7 +221,8 @@ cdef inline void rescale(
     # of planes vary widely in the posterior, more than steps along single coordinates can
     # explore. With 10 or more features, the standard deviation of log lengths is 0.1 to
     # 0.5, so that a quarter to a half of the proposals, of size 0.3, are accepted. t is
-    # limited to [-3, 3], so that a ratio of prior densities is at most e^6.
+    # limited to [-3, 3], so that a ratio of prior densities is at most e^6. `keys` and
+    # `turn` determine the random numbers, see `draw`; `current` has the log likelihoods.
     cdef float64_t t[GROUP]
     cdef float64_t v[GROUP]
     cdef float64_t ratio[GROUP]
@@ -286,18 +293,18 @@ cdef inline void draw(
         sign[i] = <int32_t> (bits >> 32)
         chance[i] = <int32_t> bits
     for i in range(size):
-        u = sign[i] / 2147483648.0
-        # finite even if u is -1
+        u = sign[i] / 2147483648.0      # 2^31: u is uniform from [-1, 1)
+        # the quantile function of the t distribution, finite even if u is -1
         t[i] = 1.4142135623730951 * u / sqrt((1.0 + 1e-9 - u) * (1.0 + 1e-9 + u))
-        v[i] = (chance[i] + 2147483648.5) / 4294967296.0
+        v[i] = (chance[i] + 2147483648.5) / 4294967296.0    # 2^31 + 0.5, and 2^32
 
 
 cdef inline void propose(
     const float64_t* own, float64_t width, const float64_t* t, intp_t size,
     float64_t* moved, float32_t* step,
 ) noexcept nogil:
-    # Compute the coordinate after a step, and the step in single precision. Each loop
-    # applies one limit: a loop with two limits would have branches.
+    # Compute the coordinate after a step of `width` times t, and the step in single
+    # precision. Each loop applies one limit: a loop with two limits would have branches.
     cdef float64_t difference[GROUP]
     cdef intp_t i
     for i in range(size):
@@ -313,7 +320,9 @@ cdef inline void decide(
     const Target* target, float64_t* own, const float64_t* moved, const float64_t* v,
     intp_t size, const float32_t* current, const float32_t* proposed, float32_t* accepted,
 ) noexcept nogil:
-    # Accept or reject steps: `accepted` is positive if a step is accepted. It is 1 or
+    # Accept or reject steps: a step is accepted if the uniform random number `v` is below
+    # the ratio of the posterior densities after and before it. `current` and `proposed`
+    # are the log likelihoods. `accepted` is positive if a step is accepted; it is 1 or
     # more, minus a product, so that its sign is the same in single precision. The loops
     # have no branches, which would be unpredictable, and are vectorized.
     cdef float64_t loss[GROUP]
@@ -351,7 +360,8 @@ cdef inline void sweep(
 ) noexcept nogil:
     # Move up to `GROUP` adjacent planes, starting at w: once along their length, then along
     # `n_coordinates` coordinates in turn, from coordinate `first` on. `sizes` are the step
-    # sizes, `planes` and `margin` are buffers.
+    # sizes of the coordinates, `keys` the random seeds of the planes; `planes` and `margin`
+    # are buffers.
     cdef float64_t t[GROUP]
     cdef float64_t v[GROUP]
     cdef float64_t moved[GROUP]

@@ -1,9 +1,11 @@
 """EC2 scores: weight of the edges between hypotheses that tests are expected to cut.
 
-EC2 is equivalence class edge cutting. A test is a query, and its outcome a label. An
-edge joins two hypotheses of different groups; its weight is the product of their
-weights. The outcome of a test removes the hypotheses that predicted another outcome,
-with their edges; the remaining hypotheses are alive.
+EC2 is equivalence class edge cutting, a method of active learning. A hypothesis, such
+as a tree of a forest, predicts a label for each row. A test is a query of the label of
+one row, and its outcome is the label. Hypotheses are divided into groups, the
+equivalence classes. An edge joins two hypotheses of different groups; its weight is the
+product of their weights. The outcome of a test removes the hypotheses that predicted
+another outcome, and cuts their edges; the remaining hypotheses are alive.
 """
 
 import numpy as np
@@ -13,20 +15,20 @@ from libc.string cimport memset
 from skconftree.utils._typedefs cimport float64_t, int16_t, int32_t, intp_t
 
 cdef enum:
-    BLOCK = 256         # tests that are processed together
-    RUN = 32            # minimum number of consecutive tests that form a block
+    BLOCK = 256         # tests that are processed together: `Counts` fits into the L1 cache
+    RUN = 32            # minimum number of adjacent tests for which a vectorized loop pays
 
 cdef struct Counts:
-    # Hypotheses that predict outcome 1, by test.
-    int32_t singles[BLOCK]          # number of groups of one hypothesis of weight 1
-    int32_t group_weight[BLOCK]     # weight of those of the current group
-    float64_t other_groups[BLOCK]   # weight of those of all other groups
-    float64_t squares_1[BLOCK]      # sum of their squared weights by group
-    float64_t squares_0[BLOCK]      # the same for hypotheses that predict outcome 0
+    # Sums over the hypotheses that predict outcome 1, for each test of a block.
+    int32_t singles[BLOCK]          # number of groups with one hypothesis, of weight 1
+    int32_t group_weight[BLOCK]     # weight of the hypotheses of the current group
+    float64_t other_groups[BLOCK]   # weight of the hypotheses of all other groups
+    float64_t squares_1[BLOCK]      # sum over these groups of their squared weights
+    float64_t squares_0[BLOCK]      # the same for the hypotheses that predict outcome 0
 
 
 cdef inline intp_t length_of_run(const intp_t* tests, intp_t n) noexcept nogil:
-    # Number of consecutive tests at the start.
+    # Number of tests at the start of the array whose indices are consecutive.
     cdef intp_t j = 1
     while j < n and tests[j] == tests[0] + j:
         j += 1
@@ -36,10 +38,11 @@ cdef inline intp_t length_of_run(const intp_t* tests, intp_t n) noexcept nogil:
 cdef class Edges:
     """Edges between the hypotheses that are alive.
 
-    `outcomes` are the predictions of each hypothesis for each test, below `n_outcomes`;
-    scores are divided by `unit`. `total` is the weight of the hypotheses, `all` that of
-    the edges. If weights are integers and their sum is below 2**17, all sums are exact,
-    so that both algorithms give the same scores.
+    `outcomes` are the predictions of each hypothesis for each test, integers from 0 to
+    `n_outcomes` - 1. Scores are divided by `unit`, for example by the squared weight of
+    all hypotheses. `total` is the weight of the hypotheses that are alive, `all` that
+    of the edges. If weights are integers and their sum is below 2**17, all sums are
+    exact integers below 2**53, and `_score` and `_count` return the same scores.
     """
 
     cdef readonly float64_t total
@@ -51,7 +54,9 @@ cdef class Edges:
     cdef const intp_t[::1] order
     cdef const intp_t[::1] starts
     cdef const float64_t[::1] weight
-    cdef bint counts        # weights are integers and there are two outcomes: `_count`
+    # Whether `_count` computes the scores, not `_score`: if there are two outcomes and
+    # the weights are integers with a small sum.
+    cdef bint counts
 
     def __init__(
         self, const int16_t[:, ::1] outcomes, weights, groups, alive, intp_t n_outcomes,
@@ -117,12 +122,12 @@ cdef class Edges:
     cdef void _score(
         self, const intp_t* tests, intp_t n, float64_t* scratch, float64_t* out
     ) noexcept nogil:
-        # For each outcome, hypotheses are added group by group; those of a group have
-        # edges to all hypotheses of earlier groups. There is no subtraction that could
-        # cancel digits.
+        # For each test and outcome, sum the weight of the edges between the hypotheses
+        # with this outcome. Hypotheses are added group by group; those of a group have
+        # edges to all hypotheses of earlier groups. No subtraction could cancel digits.
         cdef intp_t K = self.n_outcomes
-        cdef float64_t* other_groups = scratch           # weight of groups before
-        cdef float64_t* left = scratch + n * K      # edges left by an outcome
+        cdef float64_t* other_groups = scratch      # weight of the earlier groups
+        cdef float64_t* left = scratch + n * K      # weight of the edges that remain
         cdef const int16_t* predicted
         cdef float64_t w
         cdef intp_t g, i, j, p, z

@@ -1,6 +1,7 @@
-"""Decisions whether to query labels, row by row within a budget.
+"""Decisions whether to query the labels of the rows of a stream, within a budget.
 
-`mix` hashes a 64-bit integer, and `unit` maps a hash to [0, 1).
+The budget is the share of rows whose labels may be queried. `mix` hashes a 64-bit
+integer, and `unit` maps a hash to [0, 1).
 """
 
 import numpy as np
@@ -10,9 +11,10 @@ from skconftree.utils._typedefs cimport float64_t, intp_t, int64_t, uint64_t, ui
 
 
 def draws(seed, int64_t first, intp_t n, use):
-    """Random numbers from [0, 1): hashes of the seed, the number of the row and `use`.
+    """Random numbers from [0, 1) for `n` rows of a stream, from row `first` on.
 
-    `use` is an integer that separates the draws for different purposes.
+    Each is a hash of the seed, the number of the row in the stream, and the integer
+    `use`, which separates the draws for different purposes.
     """
     out = np.empty(n)
     cdef float64_t[::1] values = out
@@ -28,8 +30,9 @@ cdef class Account:
 
     With `strict`, the share of queried labels never exceeds `share` at any row.
     Otherwise a label may be queried while the share of the previous rows is below it.
-    The share is estimated over the last `window` rows by exponential forgetting; 0: all
-    rows.
+    If `window` is 0, all rows count. Otherwise the share of the last `window` rows is
+    estimated by exponential forgetting: each new row reduces the estimated number of
+    queried labels, `recent`, by the factor 1 - 1 / `window`.
     """
 
     cdef readonly float64_t share
@@ -80,16 +83,17 @@ cdef class Account:
 
 
 cdef class Accounts(Account):
-    """Budget of a stream whose rows are split at random into two branches.
+    """Budget of a stream whose rows are divided at random into two branches.
 
     In one branch labels are queried at random, in the other by a strategy. Each has an
-    account.
+    `Account`.
 
     An account permits the budget's share of the rows of its branch, so that no branch
     can spend what the other has not used. The overall account also counts each row and
     each queried label.
-    `random_branch` is the mask of the next rows that are in the branch with random
-    queries, `spent` (6 numbers, initially 0) the state of both accounts.
+    `random_branch` is a mask of the next rows: whether they are in the branch with
+    random queries. `spent` is the state of the accounts of both branches, six numbers,
+    which are initially 0.
     """
 
     cdef Account overall, by_strategy, by_chance, current
@@ -111,7 +115,7 @@ cdef class Accounts(Account):
 
     @property
     def spent(self):
-        """Rows, queried labels and recent labels of both accounts, (6,)."""
+        """State of both accounts, an array of `n_rows`, `n_queried` and `recent`."""
         return np.array([
             value
             for account in (self.by_strategy, self.by_chance)
@@ -137,10 +141,11 @@ def decide_at_random(
     Account budget, const float64_t[::1] chance, const float64_t[::1] draw,
     uint8_t[::1] queried, bint stop,
 ):
-    """Query each label whose draw is below its probability `chance`, within the budget.
+    """Query labels at random, within the budget.
 
-    Fills `queried` and returns the number of rows decided; with `stop`, decisions end
-    after the first queried label.
+    The label of row i is queried if its random number `draw[i]` from [0, 1) is below
+    the probability `chance[i]`. Fills `queried` and returns the number of rows decided;
+    with `stop`, decisions end after the first queried label.
     """
     cdef intp_t i
     for i in range(chance.shape[0]):
@@ -158,11 +163,13 @@ def decide_by_threshold(
 ):
     """Query labels of rows whose certainty is below an adaptive threshold.
 
-    The threshold is `theta` times the row's `noise`. `theta` decreases by the fraction
-    `step` after a query and increases otherwise; it does not change while the budget is
-    exhausted. In the random branch, labels are queried if `draw` is below the budget's
-    share. Fills `queried` and returns the number of rows decided; with `stop`,
-    decisions end after the first queried label.
+    The certainty of a row is the largest of its class probabilities. The threshold is
+    `theta`, an array with one element that is updated, times the row's `noise`, a
+    random factor (1 without randomization). `theta` decreases by the fraction `step`
+    after a query and increases otherwise; it does not change while the budget is
+    exhausted. For rows of `random_branch`, labels are instead queried at random: if
+    `draw` is below the budget's share. Fills `queried` and returns the number of rows
+    decided; with `stop`, decisions end after the first queried label.
     """
     cdef intp_t i
     cdef bint permitted
