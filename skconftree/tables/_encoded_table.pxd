@@ -35,7 +35,7 @@ cdef struct Column:
     label_t* codes16        # [n_rows] the same on two bytes, or NULL
     const float32_t* levels     # [n_levels] ascending; NULL if nominal
     const float32_t* lower_edges    # [n_levels] of bins; NULL if each code is one value
-    const float32_t* values     # row i is at i * stride; for sparse tables see value()
+    const float32_t* values     # row i is at i * stride; NULL without a dense X
     intp_t n_levels
     uint32_t* order         # [n_rows] entries; NULL if CODED
     bint has_missing        # NaN among the values of a numeric feature
@@ -68,6 +68,7 @@ cdef class EncodedTable:
     cdef inline float64_t _weight_of(self, intp_t row) noexcept nogil:
         return 1.0 if self.weight is None else self.weight[row]
 
+    # `keys` is scratch memory for sorting. `scratch` is freed after the call.
     cdef int _encode(
         self, const float32_t* x, const int32_t* n_categories, Arena scratch,
         intp_t first, intp_t last,
@@ -112,7 +113,7 @@ cdef intp_t bin_levels(
 # rows have to be sorted; otherwise returns 0. Rows are first counted in cells, intervals of
 # equal width. `scratch` has 2 n + BIN_SCRATCH_CELLS elements.
 cdef enum:
-    BIN_SCRATCH_CELLS = 81928        # cells, each 10 bytes
+    BIN_SCRATCH_CELLS = 81928   # 8-byte elements for up to 65,537 cells of 10 bytes
 
 cdef intp_t bin_spread(
     const float32_t* values, intp_t n, intp_t max_bins, uint64_t* scratch,
@@ -152,10 +153,13 @@ cdef class RowCodes:
         return (<const int32_t*> entry)[0]
 
     cdef int _make(self) except -1 nogil
+    # Set the number of codes and their width.
     cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil
+    # Write the codes of a column, [n_rows].
     cdef void _rank(self, const Column* column, int32_t* codes) noexcept nogil
+    # Set the offsets of all columns in the bytes of a row.
     cdef void _lay_out(self) noexcept nogil
-    # Codes of n rows, whose indices are the low halves of `rows`.
+    # Codes of n rows, whose indices are the lower 32 bits of `rows`.
     cdef void lookup(
         self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
     ) noexcept nogil
