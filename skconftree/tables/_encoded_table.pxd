@@ -9,8 +9,8 @@ from skconftree.utils._typedefs cimport (
 # EncodedTable: the features of a table, encoded for the growth of trees, without labels,
 # weights or nodes. It is read-only after construction, so trees and threads can share it.
 #
-# A feature with at most MAX_LEVELS distinct values (levels) is CODED: one byte per row, the
-# rank of the value. If bins are requested, so is any feature with more values than bins: the
+# A feature with at most MAX_LEVELS = 256 distinct values (levels) is CODED: one byte per row,
+# the rank of the value. If bins are requested, so is any feature with more values than bins: the
 # code is the index of a bin; the smallest value of a bin is its lower edge, and the largest
 # one is its level.
 #
@@ -68,13 +68,17 @@ cdef class EncodedTable:
     cdef inline float64_t _weight_of(self, intp_t row) noexcept nogil:
         return 1.0 if self.weight is None else self.weight[row]
 
-    # `keys` is scratch memory for sorting. `scratch` is freed after the call.
+    # Encode the features from `first` to before `last` of a dense table x, [n_rows,
+    # n_features]. Arrays of `scratch` are freed after the call.
     cdef int _encode(
         self, const float32_t* x, const int32_t* n_categories, Arena scratch,
         intp_t first, intp_t last,
     ) except -1 nogil
+    # A table with the same `columns`, of which one thread encodes some.
     cdef EncodedTable _part(self)
     cdef int _encode_sparse(self) except -1 nogil
+    # Encode a numeric column. `keys` is scratch memory for sorting; `codes` points to an
+    # unused array of n_rows bytes, or to NULL.
     cdef int _add(
         self, intp_t feature, float32_t* values, uint8_t** codes, void* keys
     ) except -1 nogil
@@ -89,6 +93,7 @@ cdef class EncodedTable:
     cdef int _add_nominal(
         self, intp_t feature, const float32_t* values, intp_t n_categories
     ) except -1 nogil
+    # Encode a FULL column, which was just read from a sparse table.
     cdef int _add_full(self, intp_t feature) except -1 nogil
 
 
@@ -138,7 +143,7 @@ cdef struct CodeColumn:
 
 cdef class RowCodes:
     cdef readonly EncodedTable table
-    cdef readonly intp_t row_bytes
+    cdef readonly intp_t row_bytes  # size of the codes of a row
     cdef Arena arena
     cdef CodeColumn* columns        # [n_features]
     cdef uint8_t* bytes             # [n_rows, row_bytes]

@@ -22,6 +22,7 @@ cdef class SparseTable:
         return self.starts[feature]
 
     cdef inline float32_t value(self, intp_t row, intp_t feature) noexcept nogil:
+        # Binary search; 0 if the value is not stored.
         cdef intp_t low = self.start(feature)
         cdef intp_t end = self.start(feature + 1)
         cdef intp_t high = end
@@ -67,8 +68,8 @@ cdef struct SparseColumn:   # small, because a table may have a million columns
     uint32_t begin
     uint32_t end
     uint32_t middle
-    int32_t visit           # in a working copy: `begin` and `end` were set when the
-                            # current node changed for the `visit`-th time
+    int32_t visit           # in a working copy: `begin` and `end` are those of the
+                            # visit-th current node since the start
     uint32_t levels         # index of its first level (distinct value, ascending)
     uint16_t n_levels       # 0 if SORTED
     uint8_t zero            # code of zero; if SORTED, whether there are negative values
@@ -88,7 +89,7 @@ cdef class SparseColumns:
     # The column that is being read: read() makes it an entry of `columns`.
     cdef Arena scratch
     cdef intp_t pair_levels         # index of the levels of the last PAIR
-    cdef intp_t level_capacity
+    cdef intp_t level_capacity      # size of `levels`
     cdef intp_t n_read              # number of nonzero values: entries from n_entries on,
     cdef float32_t* read_values     # the values, their codes and levels
     cdef uint8_t* read_codes
