@@ -35,7 +35,7 @@ cdef struct Column:
     label_t* codes16        # [n_rows] the same on two bytes, or NULL
     const float32_t* levels     # [n_levels] ascending; NULL if nominal
     const float32_t* lower_edges    # [n_levels] of bins; NULL if each code is one value
-    const float32_t* values     # row i is at i * stride; NULL without a dense X
+    const float32_t* values     # row i is at i * stride; can be NULL if X is sparse
     intp_t n_levels
     uint32_t* order         # [n_rows] entries; NULL if CODED
     bint has_missing        # NaN among the values of a numeric feature
