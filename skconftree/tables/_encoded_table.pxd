@@ -9,8 +9,8 @@ from skconftree.utils._typedefs cimport (
 # EncodedTable: the features of a table, encoded for the growth of trees, without labels,
 # weights or nodes. It is read-only after construction, so trees and threads can share it.
 #
-# A feature with at most MAX_LEVELS distinct values (levels) is CODED: one byte per row, the
-# rank of the value. If bins are requested, so is any feature with more values than bins: the
+# A feature with at most MAX_LEVELS = 256 distinct values (levels) is CODED: one byte per row,
+# the rank of the value. If bins are requested, so is any feature with more values than bins: the
 # code is the index of a bin; the smallest value of a bin is its lower edge, and the largest
 # one is its level.
 #
@@ -35,7 +35,7 @@ cdef struct Column:
     label_t* codes16        # [n_rows] the same on two bytes, or NULL
     const float32_t* levels     # [n_levels] ascending; NULL if nominal
     const float32_t* lower_edges    # [n_levels] of bins; NULL if each code is one value
-    const float32_t* values     # row i is at i * stride; for sparse tables see value()
+    const float32_t* values     # row i is at i * stride; can be NULL if X is sparse
     intp_t n_levels
     uint32_t* order         # [n_rows] entries; NULL if CODED
     bint has_missing        # NaN among the values of a numeric feature
@@ -68,12 +68,17 @@ cdef class EncodedTable:
     cdef inline float64_t _weight_of(self, intp_t row) noexcept nogil:
         return 1.0 if self.weight is None else self.weight[row]
 
+    # Encode the features from `first` to before `last` of a dense table x, [n_rows,
+    # n_features]. Arrays of `scratch` are freed after the call.
     cdef int _encode(
         self, const float32_t* x, const int32_t* n_categories, Arena scratch,
         intp_t first, intp_t last,
     ) except -1 nogil
+    # A table with the same `columns`, of which one thread encodes some.
     cdef EncodedTable _part(self)
     cdef int _encode_sparse(self) except -1 nogil
+    # Encode a numeric column. `keys` is scratch memory for sorting; `codes` points to an
+    # unused array of n_rows bytes, or to NULL.
     cdef int _add(
         self, intp_t feature, float32_t* values, uint8_t** codes, void* keys
     ) except -1 nogil
@@ -88,6 +93,7 @@ cdef class EncodedTable:
     cdef int _add_nominal(
         self, intp_t feature, const float32_t* values, intp_t n_categories
     ) except -1 nogil
+    # Encode a FULL column, which was just read from a sparse table.
     cdef int _add_full(self, intp_t feature) except -1 nogil
 
 
@@ -112,7 +118,7 @@ cdef intp_t bin_levels(
 # rows have to be sorted; otherwise returns 0. Rows are first counted in cells, intervals of
 # equal width. `scratch` has 2 n + BIN_SCRATCH_CELLS elements.
 cdef enum:
-    BIN_SCRATCH_CELLS = 81928        # cells, each 10 bytes
+    BIN_SCRATCH_CELLS = 81928   # 8-byte elements for up to 65,537 cells of 10 bytes
 
 cdef intp_t bin_spread(
     const float32_t* values, intp_t n, intp_t max_bins, uint64_t* scratch,
@@ -137,7 +143,7 @@ cdef struct CodeColumn:
 
 cdef class RowCodes:
     cdef readonly EncodedTable table
-    cdef readonly intp_t row_bytes
+    cdef readonly intp_t row_bytes  # size of the codes of a row
     cdef Arena arena
     cdef CodeColumn* columns        # [n_features]
     cdef uint8_t* bytes             # [n_rows, row_bytes]
@@ -152,10 +158,13 @@ cdef class RowCodes:
         return (<const int32_t*> entry)[0]
 
     cdef int _make(self) except -1 nogil
+    # Set the number of codes and their width.
     cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil
+    # Write the codes of a column, [n_rows].
     cdef void _rank(self, const Column* column, int32_t* codes) noexcept nogil
+    # Set the offsets of all columns in the bytes of a row.
     cdef void _lay_out(self) noexcept nogil
-    # Codes of n rows, whose indices are the low halves of `rows`.
+    # Codes of n rows, whose indices are the lower 32 bits of `rows`.
     cdef void lookup(
         self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
     ) noexcept nogil

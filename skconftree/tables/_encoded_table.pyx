@@ -5,7 +5,8 @@ value, bin or category. The level of a code is its value, or the largest value o
 lower edge is the smallest one. A column with too many values is sorted instead: its entries
 are (row << 1) | new in ascending order of the value, where new = 1 if the value differs from
 that of the previous entry. Cells are intervals of equal width, used to assign bins without
-sorting all rows. Keys are sorted: the value as an integer in the upper 32 bits, and the row.
+sorting all rows. A key to sort by is the value as an integer in the upper 32 bits, and the row
+in the lower ones. The parameter `keys` is scratch memory for them.
 """
 
 import numpy as np
@@ -78,7 +79,8 @@ cdef inline intp_t _cell_of(const Cells* cells, float32_t value) noexcept nogil:
 
 
 cdef bint _lay_out(Cells* cells, const float32_t* values, intp_t n) noexcept nogil:
-    # Choose the width of the cells. Returns False if float32 cannot represent it.
+    # Choose the width of the cells. Returns False if the range of the values, or the
+    # scale, is too large or too small for float32.
     cdef float32_t smallest = values[0]
     cdef float32_t largest = values[0]
     cdef intp_t n_bits = min(
@@ -105,7 +107,8 @@ cdef intp_t bin_spread(
     cdef Cells cells
     cdef uint64_t* keys = scratch
     cdef uint32_t* cell_of = <uint32_t*> (scratch + n)
-    # Rows of each cell; then, for mixed cells, position of the next row, and of the first.
+    # `counts` is the number of rows of each cell. In mixed cells, it is then replaced by
+    # the index in `keys` of the next row; `starts` is that of the first row.
     cdef uint32_t* counts = <uint32_t*> (scratch + 2 * n)
     cdef uint32_t* starts = counts + N_CELL_STARTS
     cdef uint16_t* bins = <uint16_t*> (starts + N_CELL_STARTS)
@@ -294,10 +297,10 @@ cdef class EncodedTable:
 
     @staticmethod
     def of_codes(intp_t n_rows, columns):
-        """Make a table of columns that were encoded elsewhere, see `CodedColumn`.
+        """Make a table of columns that were encoded elsewhere.
 
-        The table uses their arrays without a copy. A tree that takes over the table
-        modifies them.
+        `columns` are instances of `CodedColumn` (`_growth_data.py`). The table uses their
+        arrays without a copy. A tree that takes over the table modifies them.
         """
         cdef EncodedTable table = EncodedTable.__new__(EncodedTable)
         cdef Column* column

@@ -102,7 +102,7 @@ cdef class Rows:
 
 
 def read_plain(X, intp_t n_features, schema):
-    """Make `Rows` of a NumPy array; None if X needs scikit-learn's validation."""
+    """Make `Rows` of a NumPy array, or return None if X needs scikit-learn's validation."""
     cdef int status
     cdef Rows rows
     if type(X) is not ARRAY or X.ndim != 2:

@@ -8,4 +8,5 @@ cdef enum:          # results of `finiteness`
     INFINITE = 2
 
 
+# Whether all values of X are finite: one of the results above.
 cpdef int finiteness(const float32_t[:, ::1] X)

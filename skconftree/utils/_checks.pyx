@@ -1,6 +1,7 @@
 """Compiled functions with bugs, for the test that the checked build detects them.
 
-Built with ``-Dchecked=true`` only, because they would read invalid memory otherwise.
+The checked build, with bounds and overflow checks, is compiled with ``-Dchecked=true``.
+Only that build has these functions, because they would read invalid memory otherwise.
 """
 
 from skconftree.utils._typedefs cimport float64_t, intp_t
@@ -19,15 +20,15 @@ cdef intp_t total(intp_t a, intp_t b) noexcept nogil:
 
 
 def read_at(float64_t[::1] values, intp_t i):
-    """Read an entry in code that cannot raise, as most compiled code here."""
+    """Read an entry by a `noexcept` function, as most of this package's compiled code."""
     return entry(values, i)
 
 
 def divide(intp_t a, intp_t b):
-    """Divide in code that cannot raise, as most compiled code here."""
+    """Divide by a `noexcept` function."""
     return quotient(a, b)
 
 
 def add(intp_t a, intp_t b):
-    """Add in code that cannot raise, as most compiled code here."""
+    """Add by a `noexcept` function."""
     return total(a, b)

@@ -17,5 +17,6 @@ cdef inline uint64_t mix(uint64_t x) noexcept nogil:
 
 
 cdef inline float64_t unit(uint64_t key) noexcept nogil:
-    # Uniform in [0, 1).
+    # A number in [0, 1), made from the upper 53 bits of a key; uniform if the key is a
+    # hash, such as a result of mix().
     return <float64_t> (key >> 11) / 9007199254740992.0     # 2^53

@@ -4,7 +4,8 @@ from libc.math cimport isfinite
 
 from skconftree.utils._typedefs cimport float32_t, float64_t, intp_t, uint64_t
 
-# Upper limit of the relative rounding error of sums that are mathematically equal.
+# Two sums that differ by less than this fraction are regarded as equal: the difference can
+# be a rounding error.
 
 cdef extern from *:
     """
@@ -18,10 +19,10 @@ cdef extern from *:
 cdef inline float64_t midpoint(float32_t low, float32_t high) noexcept nogil:
     # Equals the threshold of scikit-learn, also on overflow. As low < high in float32,
     # the sum can only reach `high` by rounding.
-    cdef float64_t cut = <float64_t> low / 2.0 + <float64_t> high / 2.0
-    if cut == high or not isfinite(cut):
-        cut = low
-    return cut
+    cdef float64_t threshold = <float64_t> low / 2.0 + <float64_t> high / 2.0
+    if threshold == high or not isfinite(threshold):
+        threshold = low
+    return threshold
 
 
 # Index of the lowest and the highest set bit of a number other than 0.

@@ -1,11 +1,12 @@
 # Approximate functions that compilers can vectorize (a lane is an element of a vector
-# register). They are used to discard candidates before exact values are computed, and
-# never for a result. Their values do not depend on the math library of the platform.
+# register). They are used to discard candidate splits before exact values are computed,
+# and never for a result. Their values do not depend on the math library of the platform.
 
 from skconftree.utils._typedefs cimport float32_t
 
 cdef enum:
-    LANES = 12          # numbers processed together
+    LANES = 12          # numbers processed together: a multiple of the 4 floats of a
+                        # 128-bit register
 
 
 cdef extern from *:

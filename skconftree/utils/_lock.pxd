@@ -44,16 +44,17 @@ cdef class ModelLock:
     cdef Guard guard            # protects all fields below
     cdef unsigned long learner  # thread that holds the lock exclusively; 0 = none
     cdef intp_t n_readers
-    cdef intp_t capacity
-    cdef Blocks blocks
-    cdef Hold* readers          # [capacity]
+    cdef intp_t capacity        # of `readers`
+    cdef Blocks blocks          # memory of the fields below
+    cdef Hold* readers          # [capacity] of which `n_readers` are used
     cdef Waiter* first          # head of the queue
     cdef intp_t n_waiting
-    cdef intp_t n_forks         # value of the global counter at the last use
+    cdef intp_t n_forks         # number of forks before this process, at the last use
 
-    cdef int read(self) except -1
-    cdef int learn(self) except -1
-    cdef void leave(self) noexcept
+    cdef int read(self) except -1       # acquire the lock, shared with other readers
+    cdef int learn(self) except -1      # acquire it exclusively
+    cdef void leave(self) noexcept      # release what this thread acquired last
+    # Whether waiting for the lock would be an error in this thread.
     cdef bint is_refused(self) noexcept
     cdef bint _was_in_use_at_fork(self) noexcept
     cdef int _check_process(self) except -1
@@ -73,5 +74,6 @@ cdef class ModelLock:
     cdef void _admit(self) noexcept
 
 
+# Base class of estimators and models, which have a lock.
 cdef class Lockable:
     cdef readonly ModelLock _lock

@@ -8,9 +8,9 @@ from skconftree.utils._typedefs cimport intp_t
 # owner at a time.
 #
 # An Arena raises MemoryError, with or without the GIL. Models that are trained row by row
-# call take_array() and its relatives below, which can use the emergency reserve. In the
-# checked build, compiled for tests with bounds and overflow checks, fail_every() and
-# fail_from() make allocations fail: they refuse them.
+# call take_array(), take_zeros() and resize_array() below, which can use the emergency
+# reserve. In the checked build, compiled for tests with bounds and overflow checks,
+# fail_every() and fail_from() make allocations fail; such an allocation is refused.
 
 cdef struct Block:      # header in front of every array
     Block* previous
@@ -80,6 +80,7 @@ cdef enum:
 
 cdef int reserve_bytes(intp_t n_bytes) except -1
 cdef int release_reserve() except -1
+# At the end of a call: free a reserve of more than RETAINED_BYTES.
 cdef void trim_reserve() noexcept
 
 # Allocate an array, an array of zeros, or resize an array (unchanged on failure).

@@ -28,7 +28,7 @@ cdef extern from *:
 # State of the checked build, shared by all owners. Its tests use one thread.
 cdef intp_t period = 0              # one in `period` allocations fails; 0 = none
 cdef intp_t first_failing = 0       # this allocation and all later ones fail; 0 = none
-cdef intp_t n_taken = 0             # allocations so far
+cdef intp_t n_taken = 0             # number of allocations so far
 cdef intp_t n_retained = 0          # arrays that have not been freed
 cdef bint failures_suspended = False
 
@@ -184,6 +184,7 @@ cdef inline void _unlink(Blocks* blocks, Block* block) noexcept nogil:
 
 
 cdef void* _required(void* array) except NULL nogil:
+    # Raise MemoryError if an allocation has failed.
     if array == NULL:
         with gil:
             raise MemoryError()
@@ -211,7 +212,7 @@ cdef class Arena:
 
 
 # -- Emergency reserve for the end of a block of rows -------------------------------
-# It has no owner: count_arrays() counts the arrays of models only.
+# The reserve has no owner, and count_arrays() does not count it.
 cdef void* reserve = NULL
 cdef intp_t reserve_size = 0
 # Number of failed allocations that may still be repeated although there is no reserve:
@@ -220,7 +221,7 @@ cdef intp_t n_repeats = 0
 cdef Guard guard            # protects these three variables
 
 cdef enum:
-    MAX_REPEATS = 256
+    MAX_REPEATS = 256       # more than the threads that usually allocate at the same time
 
 
 cdef void _replace(void* larger, intp_t n_bytes) noexcept:

@@ -29,6 +29,7 @@ cdef inline uint32_t ordered_bits(float32_t value) noexcept nogil:
 
 
 cdef inline float32_t value_of_bits(uint32_t ordered) noexcept nogil:
+    # The inverse of ordered_bits().
     cdef uint32_t bits
     cdef float32_t value
     if ordered >> 31:
@@ -82,7 +83,7 @@ cdef void presort(
 
 
 cdef enum:
-    MAX_LEVELS = 256        # distinct values of an encoded column
+    MAX_LEVELS = 256        # distinct values of an encoded column: a code is one byte
 
 
 # Encode a column with few distinct values: the code of a row is the rank of its value.

@@ -1,8 +1,10 @@
 """Sorting of rows by a value, and encoding of values by ranks.
 
 The key of a row is its value as an unsigned integer in the same order (ordered bits) in the
-upper 32 bits, and the row in the lower ones. Levels are the distinct values of a column. The
-functions without a comment are described in `_sorting.pxd`.
+upper 32 bits, and the row in the lower ones. An entry of a sorted column, `order`, is
+(row << 1) | new, where new = 1 if the value differs from that of the previous entry. Levels
+are the distinct values of a column. The functions without a comment are described in
+`_sorting.pxd`.
 """
 
 cimport cython
@@ -186,7 +188,7 @@ cdef intp_t encode(
     memset(index_of, 0xFF, sizeof(index_of))
     for i in range(n):
         key = ordered_bits(column[i])
-        h = (key * <uint32_t> 2654435761u) >> 22
+        h = (key * <uint32_t> 2654435761u) >> 22    # Knuth's multiplicative hash, 10 bits
         while index_of[h] >= 0 and keys[h] != key:
             h = (h + 1) & (HASH_SLOTS - 1)
         if index_of[h] < 0:

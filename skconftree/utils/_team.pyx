@@ -33,7 +33,7 @@ cdef class Threads:
     cdef list errors            # first error of each thread, or None
     cdef list starts            # locks; released when the thread may take parts
     cdef list ends              # locks; released when the thread has finished its parts
-    cdef bint is_over
+    cdef bint is_over           # whether the threads have to end
 
     def __init__(self, intp_t n_threads):
         self.process = os.getpid()
