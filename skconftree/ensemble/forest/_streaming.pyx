@@ -79,7 +79,7 @@ def run_step(model, list tasks, thread_team, n_learned):
     cdef intp_t n_reserved = 0
     for tree in model.trees:
         grower = tree.grower
-        n_reserved += grower._reserve_bytes()
+        n_reserved += grower._reserve_bytes()   # that a step may need
     reserve_bytes(min(n_reserved, <intp_t> MAX_RESERVE_BYTES))
     interrupt = None
     failures = []
@@ -231,7 +231,7 @@ cdef int _learn_tree(
     # Train one tree. The arguments are described in `learn_step`; `votes` and `record` are
     # those of this tree.
     cdef intp_t n = X.shape[0]
-    cdef intp_t K = grower.policy.n_classes
+    cdef intp_t K = grower.policy.n_classes     # policy: settings that all leaves share
     cdef bint predicts = votes is not None or record is not None
     cdef float64_t[::1] proba = np.empty(K)
     cdef float64_t* predicted = &proba[0] if predicts else NULL
@@ -269,6 +269,7 @@ cdef int _learn_tree(
                     grower.learn_row(&X[i, 0], y[i], drawn, NULL, predicted)
                 elif predicts:
                     node = grower._route_row(&X[i, 0], finite, &stopped_at)
+                    # leaves.at[node] has the statistics of the leaf
                     grower._fill_proba(
                         grower.leaves.at[node], stopped_at, &X[i, 0], &scratch, predicted
                     )
