@@ -10,7 +10,8 @@ cimport cython
 from skconftree.utils._draws cimport mix, unit
 from skconftree.utils._typedefs cimport float64_t, intp_t, uint32_t, uint64_t
 
-cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15     # 2^64 over the golden ratio
+# 2^64 over the golden ratio: multiples of it are spread evenly over the 64-bit integers
+cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 
 
 def tree_seed(uint64_t seed, uint64_t tree):
@@ -24,8 +25,9 @@ def draw_counts(
 ):
     """Count how often each group of equal rows is drawn into the sample of a tree.
 
-    Draw j of tree t is a random number below the total weight, a hash of (seed, t, j). It
-    selects a group by the cumulative weights `ends`. `n_draws` is below 2**31.
+    `ends` has the cumulative weights of the groups. Draw j of tree t is a random number
+    below the total weight, a hash of (seed, t, j); it selects the group into whose interval
+    of the cumulative weights it falls. `n_draws` is below 2**31.
     """
     cdef intp_t n = ends.shape[0]
     counts = np.zeros(n, dtype=np.uint32)

@@ -2,10 +2,11 @@
 
 A part is a subset of the rows. Its values are replaced by codes: the index of the value, bin
 or category of a column. The lower edge of a code is its smallest value. The rows of a node are
-`Members`: their indices in blocks of 65,536 rows, on two bytes and ascending within a block. A
-node thus reads 64 kilobytes of a column at a time, however few rows it has. A split has
-outcomes, one per child, and assigns an outcome to each code of a feature. Inputs are never
-modified, so a node can be divided again, also on another machine.
+`Members`: their indices within blocks of 65,536 rows, as 16-bit integers and ascending within
+a block. A node thus reads 64 kilobytes of a column at a time, however few rows it has. The
+outcome of a split is the number of a child, from 0; a split assigns an outcome to each code of
+its feature. Inputs are never modified, so the rows of a node can be divided again, also on
+another machine. An `Arena` allocates memory (`take`, `take_zeros`) and frees it with itself.
 """
 
 import numpy as np
@@ -22,18 +23,18 @@ from skconftree.utils._typedefs cimport (
 )
 
 cdef enum:
-    BLOCK = 65536
+    BLOCK = 65536           # rows per block: 2^16, as indices within it have 16 bits
 
-ctypedef fused code_t:
+ctypedef fused code_t:      # of a feature's value
     uint8_t
-    label_t
+    label_t                 # 16 bits
 
-ctypedef fused value_t:
+ctypedef fused value_t:     # class code, or multiplicity of a row
     uint16_t
     int32_t
 
 
-ALL_ROWS = np.arange(BLOCK, dtype=np.uint16)    # of a block
+ALL_ROWS = np.arange(BLOCK, dtype=np.uint16)    # row indices of a complete block
 
 
 class Members(NamedTuple):
@@ -48,7 +49,7 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, n_rows, present=None):
-        """Return all rows of a part, or those of a mask."""
+        """Return all `n_rows` rows of a part, or those where the mask `present` is True."""
         edges = np.arange(-(-n_rows // BLOCK) + 1) * BLOCK
         if present is None:
             ends = np.minimum(n_rows - edges[:-1], BLOCK).astype(np.int32)
@@ -69,8 +70,8 @@ class Members(NamedTuple):
 cdef class CodedPart:
     """Codes and classes of the rows of a part.
 
-    Columns, and classes, are arrays of one or two bytes per row; `n_levels` is the number
-    of codes of each column.
+    `columns` has an array of codes per feature, and `y` the class codes, both with one or
+    two bytes per row. `n_levels` is the number of codes of each column.
     """
 
     cdef readonly object columns
@@ -81,9 +82,10 @@ cdef class CodedPart:
     cdef intp_t n_features
     cdef intp_t n_codes             # sum over all columns
     cdef Arena arena
-    cdef const uint8_t** codes      # of a column, or NULL
-    cdef const label_t** wide       # the same on two bytes
-    cdef intp_t* first              # index of a column's first code among all
+    cdef const uint8_t** codes      # [n_features] column of one-byte codes, else NULL
+    cdef const label_t** wide       # [n_features] column of two-byte codes, else NULL
+    cdef intp_t* first              # [n_features] index of the column's first code, if the
+                                    # codes of all columns are numbered consecutively
 
     def __init__(self, columns, y, n_levels, intp_t n_classes):
         cdef const uint8_t[::1] narrow
@@ -122,10 +124,11 @@ cdef class CodedPart:
         return sum(array.nbytes for array in (*self.columns, self.y))
 
     def count(self, members, counts=None):
-        """Count the classes of each code, [codes of all columns, classes].
+        """Count the classes of each code; return an array [codes of all columns, classes].
 
-        `counts` has the multiplicity of each row of the part: how often a bootstrap sample
-        contains it. One more column then counts each distinct row once.
+        `members` has the rows to count. `counts` has the multiplicity of each row of the
+        part: how often a bootstrap sample contains it. One more column then counts each
+        distinct row once.
         """
         cdef const int32_t[::1] begins = members.begins
         cdef const int32_t[::1] ends = members.ends
@@ -163,7 +166,7 @@ cdef class CodedPart:
         self, intp_t feature, intp_t block, const uint16_t* rows, intp_t n,
         const uint16_t* outcomes, uint16_t* row_outcomes,
     ) noexcept nogil:
-        # The outcomes of the codes of some rows of a block.
+        # Fill `row_outcomes` with the outcomes of n rows of a block; `outcomes` is by code.
         if self.codes[feature] != NULL:
             gather_outcomes(
                 self.codes[feature] + block * BLOCK, rows, n, outcomes, row_outcomes
@@ -174,9 +177,10 @@ cdef class CodedPart:
             )
 
     def divide(self, members, intp_t feature, const uint16_t[::1] outcomes not None):
-        """Divide the rows of a node by the outcome of each code of a feature.
+        """Divide the rows of a node by the outcome of their code of a feature.
 
-        Returns the `Members` of each outcome up to the largest.
+        `outcomes` has the outcome of each code. Returns the `Members` of the outcomes
+        0, 1, ... up to the largest.
         """
         cdef const int32_t[::1] begins = members.begins
         cdef const int32_t[::1] ends = members.ends
@@ -224,10 +228,11 @@ cdef class CodedPart:
         ]
 
     def count_cells(self, members, splits, counts=None):
-        """Count classes by the outcomes of several splits, [cells, classes].
+        """Count classes by the outcomes of several splits; return [cells, classes].
 
         Each element of `splits` is a feature, the outcome of each of its codes, and the
-        number of outcomes. A cell is a combination of outcomes, the last varying fastest.
+        number of outcomes. A cell is a combination of outcomes, one per split; the outcome
+        of the last split varies fastest. `counts` is the multiplicity of each row, or None.
         """
         cdef const int32_t[::1] begins = members.begins
         cdef const int32_t[::1] ends = members.ends
@@ -270,7 +275,7 @@ cdef class CodedPart:
 cdef int gather(
     values, intp_t block, const uint16_t* rows, intp_t n, value_t* out
 ) except -1:
-    # The values of some rows of a block, stored in one or more bytes.
+    # Copy the values of n rows of a block to `out`; `values` has one or more bytes per value.
     cdef const uint8_t[::1] narrow
     cdef const value_t[::1] wide
     cdef intp_t start = block * BLOCK
@@ -290,6 +295,7 @@ cdef void gather_outcomes(
     const code_t* codes, const uint16_t* rows, intp_t n, const uint16_t* outcomes,
     uint16_t* row_outcomes,
 ) noexcept nogil:
+    # `outcomes` is by code, `row_outcomes` by row.
     cdef intp_t i
     for i in range(n):
         row_outcomes[i] = outcomes[codes[rows[i]]]
@@ -299,6 +305,7 @@ cdef void count_codes(
     const code_t* codes, const uint16_t* rows, intp_t n, const uint16_t* labels,
     const int32_t* multiplicity, bint repeated, intp_t width, int32_t* out,
 ) noexcept nogil:
+    # Add n rows to the counts `out` of a column, [codes, width], see `CodedPart.count`.
     cdef intp_t i, cell
     if not repeated:
         for i in range(n):
@@ -313,29 +320,30 @@ cdef void count_codes(
 cdef enum:
     N_UPPER = 65536         # number of values of the upper 16 of 32 ordered bits
 
-# Ordered bits are unsigned integers in the order of the floats (utils/_sorting.pxd).
+# The ordered bits of a float are an unsigned integer: integers have the order of the floats.
 cdef uint32_t MISSING_BITS = 0xFFC00000     # ordered bits of NaN
 
-NAN_BITS = MISSING_BITS
+NAN_BITS = MISSING_BITS     # the same for Python code
 
-SMALL_N_CODES = 16      # number of codes up to which a Coder has no lookup table
+SMALL_N_CODES = 16      # up to so many codes, binary search is fast without a lookup table
 
 
 def distinct_values(const float32_t[:, ::1] X not None, intp_t feature):
-    """Return the ordered bits of a column's values, including NaN, and their counts;
-    None if there are more than 256.
+    """Return the ordered bits of a column's distinct values and the count of each value.
+
+    NaN is one of the values. The result is None if there are more than 256 values.
     """
     cdef intp_t n = X.shape[0]
     column = np.array(X[:, feature])
     cdef float32_t[::1] values = column
     cdef uint8_t[::1] codes = np.empty(n, dtype=np.uint8)
-    cdef float32_t levels[MAX_LEVELS]
+    cdef float32_t levels[MAX_LEVELS]       # distinct values; MAX_LEVELS = 256
     cdef intp_t n_levels = 0
     cdef intp_t i
     if n > 0:
         with nogil:
-            make_nan_canonical(&values[0], n)
-            n_levels = encode(&values[0], n, &codes[0], levels)
+            make_nan_canonical(&values[0], n)   # gives all NaN the same bits
+            n_levels = encode(&values[0], n, &codes[0], levels)     # 0: more than MAX_LEVELS
         if n_levels == 0:
             return None
     bits = np.empty(n_levels, dtype=np.uint32)
@@ -356,12 +364,13 @@ def count_cells(
     int64_t[:, ::1] counts not None, uint32_t[:, ::1] lowest not None,
     uint32_t[:, ::1] highest not None,
 ):
-    """Count a column's values in cells, with the smallest and largest value of each.
+    """Count a column's values in cells; update the smallest and largest value of each cell.
 
-    Values are ordered bits. A cell is defined by `next_bits` bits after a prefix of
-    `n_prefix_bits` bits, 0 or at least 16. Values whose upper 16 bits are h have prefixes
-    from index first[h] to first[h + 1]. Values without one of the prefixes are not counted.
-    Returns the number of NaN.
+    Values are ordered bits. Cell (k, j) has the values that begin with `prefixes[k]`, of
+    `n_prefix_bits` bits (0, or at least 16), and continue with the `next_bits` bits of j.
+    Values whose upper 16 bits are h have prefixes from index first[h] to first[h + 1].
+    Values without one of the prefixes are not counted. `counts`, `lowest` and `highest` are
+    updated. Returns the number of NaN.
     """
     cdef intp_t n = X.shape[0]
     cdef uint32_t mask = (<uint32_t> 1 << next_bits) - 1
@@ -394,13 +403,17 @@ def count_cells(
 
 
 def bins_of(below, here, total, max_bins):
-    """Vectorized `bin_of` of `tables._encoded_table`: bins of values by cumulated counts."""
+    """Bins of values with about equal numbers of rows, by cumulative counts.
+
+    `here` is the number of rows with each value, `below` the number of rows with smaller
+    values. The result equals that of `bin_of` in `tables._encoded_table`.
+    """
     position = (below + here / 2.0) / total * max_bins
     return np.minimum(position.astype(np.intp), max_bins - 1)
 
 
 def values_of(bits):
-    """Vectorized `value_of_bits` of `utils._sorting`: floats of ordered bits."""
+    """Return the floats with these ordered bits."""
     is_positive = bits >> np.uint32(31) == 1
     return np.where(is_positive, bits & np.uint32(0x7FFFFFFF), ~bits).view(np.float32)
 
@@ -409,13 +422,14 @@ cdef class Coder:
     """Encoder of values: the code is the index of the last lower edge that is not larger.
 
     `lower_edges` are the ordered bits of the smallest value of each code; `missing` is the
-    code of NaN, or -1. If there are many codes, a lookup table of 64 kilobytes by the upper
-    16 bits of a value limits the binary search.
+    code of NaN, -1 if NaN has no code. If there are many codes, a lookup table of 64
+    kilobytes by the upper 16 bits of a value limits the binary search.
     """
 
     cdef const uint32_t[::1] lower_edges
     cdef intp_t missing
-    # Index of the last lower edge with smaller upper 16 bits, or 0; None: not used.
+    # [65537] by upper 16 bits: index of the last lower edge whose upper 16 bits are smaller,
+    # or 0. None if it is not used.
     cdef uint8_t[::1] lookup
 
     def __init__(self, const uint32_t[::1] lower_edges not None, intp_t missing):
@@ -439,7 +453,7 @@ cdef class Coder:
         self, const float32_t[:, ::1] X not None, intp_t feature,
         uint8_t[::1] codes not None,
     ):
-        """Write the codes of a column; return whether every value has one."""
+        """Write the codes of a column to `codes`; return whether every value has a code."""
         cdef const uint32_t[::1] lower_edges = self.lower_edges
         cdef bint has_lookup = self.lookup is not None
         cdef bint is_valid = True

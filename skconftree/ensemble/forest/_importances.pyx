@@ -8,9 +8,9 @@ out-of-bag rows that it sends to its children, of
 
 With q = p this is the decrease of the Gini index. If a feature is independent of the
 class in the node, all q have the same expected value, whatever the sample was, and the
-expected decrease is 0. This holds for any number of out-of-bag rows in a child, and for
-any weights of the rows, since a child counts by the weight of its out-of-bag rows (as in
-Li et al., 2019): one without such rows does not count.
+expected decrease is 0. This holds for any number of out-of-bag rows in a child and any
+weights of the rows, because the mean over the children is weighted by their out-of-bag
+rows (as in Li et al., 2019): a child without such rows does not count.
 """
 
 import numpy as np
@@ -23,13 +23,14 @@ def unbiased_importances(
     Tree tree not None, const intp_t[::1] leaves not None,
     const uint16_t[::1] y not None, const float64_t[::1] weight not None,
 ):
-    """Decrease of the impurity by the splits on each feature, or None without rows.
+    """Return the decrease of the impurity by the splits on each feature.
 
     `leaves` has the node at which each row ends, `y` its class code, and `weight` its
-    out-of-bag weight, which is 0 for a row of the sample. The tree is finished.
+    out-of-bag weight, which is 0 for a row of the sample. The result is None if no row has
+    a positive weight. The tree must not be trained meanwhile.
     """
     cdef intp_t n_classes = tree.n_classes
-    cdef const float64_t[:, ::1] proportions = tree.raw_proba
+    cdef const float64_t[:, ::1] proportions = tree.raw_proba   # without smoothing
     counts = np.zeros((tree.node_count, n_classes))
     out = np.zeros(tree.n_features)
     cdef float64_t[:, ::1] at_node = counts
@@ -57,10 +58,11 @@ cdef void _add_decreases(
     Tree tree, const float64_t[:, ::1] proportions, float64_t[:, ::1] counts,
     float64_t[::1] of_children, float64_t[::1] out,
 ) noexcept nogil:
-    # Children have larger ids than their parent: a node has the sums over its
-    # descendants when it is visited. Rows that end at an inner node, because their
-    # category is unknown, count at the nodes above only. `of_children` has the weight by
-    # class of the rows of all children.
+    # `counts` has the out-of-bag weight of the rows that end at each node, by class; the
+    # sums over its children are added. Children have consecutive ids, larger than that of
+    # their parent, so nodes are processed in descending order. Rows that end at an inner
+    # node, because their category is unknown, count only in splits of its ancestors.
+    # `of_children` has the weight by class of the rows of all children.
     cdef intp_t n_classes = tree.n_classes
     cdef intp_t node, child, end, k
     cdef float64_t weight, of_child, decrease

@@ -1,7 +1,10 @@
 """Class probabilities of a forest: sums over its trees in their order.
 
-To *pack* nodes and rows is to copy them to a compact format that is faster to route. An
-`Arena` owns memory. `finite` is whether rows have no missing values.
+To route a row is to find its leaf. *Packed* nodes and rows are copies in a compact format that
+is routed faster; it has only splits on thresholds. `branching` has where each node sends missing
+values and categories, and `child_of_code` the child of each category, which is an integer code;
+see `tree/nodes/_routing.pxd`. An `Arena` allocates memory (`take`) and frees it with itself.
+`finite` is whether rows have no missing values.
 """
 
 import numpy as np
@@ -16,8 +19,8 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int16_t, int32_t, int64_t, intp_t, uint8_t, uint32_t,
 )
 
-# Limits of the block of rows that is routed through one tree before the next tree. The
-# packed tree stays in the cache meanwhile.
+# Rows are routed in blocks: all rows of a block through one tree, then through the next. A
+# block has about BLOCK_BYTES, and its rows are limited, so that a packed tree stays in the cache.
 cdef enum:
     MIN_ROWS = 1024
     MAX_ROWS = 131072
@@ -30,15 +33,16 @@ cdef enum:
     COLUMNS_PER_TREE = 16
 
 
-cdef struct Voter:
-    const Node* nodes
+cdef struct Voter:              # a tree
+    const Node* nodes           # feature, threshold and first child of each node
     const Branching* branching
     const int16_t* child_of_code
-    const float64_t* value      # [n_nodes, n_classes]
+    const float64_t* value      # [n_nodes, n_classes] class proportions
     const uint8_t* counts       # mask of the rows for which the tree votes; NULL: all
     bint only_thresholds        # no missing values in rows, and no split on categories
     intp_t n_packed             # number of its nodes if it is packed, otherwise 0
-    intp_t min_depth            # steps that are made without checking for leaves
+    intp_t min_depth            # number of steps from the root that are made without testing
+                                # whether a row has reached a leaf
 
 
 def add_votes(
@@ -71,7 +75,7 @@ def add_votes(
     cdef intp_t n_packed = 0        # of the largest tree
     cdef PackedNode* nodes = NULL
     cdef uint32_t* rows = NULL
-    cdef uint32_t* open = NULL      # scratch memory of `route_packed`
+    cdef uint32_t* open = NULL      # buffer of `route_packed`
     cdef uint32_t* at = NULL        # node that each row of a block has reached
     if n == 0:
         return
@@ -81,7 +85,7 @@ def add_votes(
         for t in range(n_trees):
             tree = trees[t]
             value = values[t]
-            tree._read()
+            tree._read()        # acquires the read lock
             n_locked += 1
             if (
                 tree.n_features != d or tree.n_classes != K or value.shape[1] != K
@@ -92,6 +96,7 @@ def add_votes(
             voters[t].branching = tree.branching
             voters[t].child_of_code = tree.child_of_code
             voters[t].value = &value[0, 0]
+            # n_mapped_codes is the length of child_of_code: 0 without splits on categories
             voters[t].only_thresholds = finite and tree.n_mapped_codes == 0
             voters[t].counts = NULL
             voters[t].n_packed = 0
@@ -147,10 +152,10 @@ def add_votes(
     finally:
         for t in range(n_locked):
             tree = trees[t]
-            tree._leave()
+            tree._leave()       # releases the read lock
 
 
-ctypedef fused Leaf:
+ctypedef fused Leaf:        # index of a node
     intp_t
     uint32_t
 
@@ -159,7 +164,8 @@ cdef void _add(
     const Voter* voter, const Leaf* leaves, intp_t n, intp_t K, intp_t start,
     float64_t* out,
 ) noexcept nogil:
-    # Add the class proportions of the leaves of the n rows from `start` on.
+    # Add the class proportions of the leaves of n rows to `out`. `leaves` and `out` begin at
+    # row `start`.
     cdef const float64_t* value = voter.value
     cdef const float64_t* share
     cdef float64_t first, second
@@ -181,17 +187,18 @@ cdef void _add(
             out[i * K + c] += share[c]
 
 
-cdef struct Changed:
-    const int32_t* nodes        # of the rows
-    const int64_t* change       # [n_nodes, n_classes]
-    const uint8_t* differs      # [n_nodes], whether any change is not 0
+cdef struct Changed:            # a tree whose values have changed
+    const int32_t* nodes        # [n_rows] node that each row has reached
+    const int64_t* change       # [n_nodes, n_classes] differences of the values
+    const uint8_t* differs      # [n_nodes] whether any of these is not 0
 
 
 def add_changes(list nodes not None, list changes not None, sums not None):
-    """Add the change of each row's node in some trees to the sum of the row.
+    """Update sums over trees of a row's values after the values of some trees changed.
 
-    The caller ensures that `nodes` are nodes of the trees. Sums are integers, so that
-    their order does not matter.
+    `sums` is [row, class]. `nodes` has, per tree, the node that each row has reached, and
+    `changes` the differences of the values of its nodes, [node, class]. The caller ensures
+    that the nodes exist. Values are integers, so the order of summation does not matter.
     """
     cdef int64_t[:, ::1] out = sums
     cdef intp_t n = out.shape[0]

@@ -3,37 +3,42 @@ from skconftree.utils._typedefs cimport (
     float32_t, float64_t, int32_t, intp_t, label_t, uint32_t, uint8_t,
 )
 
-# NCMTree: nodes with splits by nearest class means.
+# NCMTree: a tree with splits by nearest class means (NCM).
 #
 # A split has the means (centroids) of some classes, each assigned to a child. A row goes to the
 # child of the nearest mean; ties are broken in favor of the first mean. The means of
-# all splits are stored in one array, ordered by first child, then by class.
+# all splits are stored in one array, ordered by the id of the split's first child, then by
+# class. The base class NodeTable has all other arrays of nodes: parents, children, class counts.
 #
 # Rows and means are float32 and distances float64: differences of two floats and their
 # squares are exact or nearly exact, whatever the scale of a feature.
 
-cdef struct CentroidSplit:      # of a node
+cdef struct CentroidSplit:      # the split of a node
     int32_t first               # index of its first mean
     int32_t n                   # number of means, 0 at a leaf
 
 
 cdef class NCMTree(NodeTable):
     cdef readonly intp_t n_centroids    # number of means of all splits
-    cdef intp_t centroid_capacity
-    cdef CentroidSplit* splits          # [capacity]
+    cdef intp_t centroid_capacity       # number of means for which memory is allocated
+    cdef CentroidSplit* splits          # [capacity], the number of nodes with memory
     cdef float32_t* means               # [centroid_capacity, n_features]
-    cdef int32_t* owners                # [centroid_capacity] class of each
-    cdef uint8_t* sides                 # [centroid_capacity] 0 = first child
+    cdef int32_t* owners                # [centroid_capacity] class of each mean
+    cdef uint8_t* sides                 # [centroid_capacity] child of each mean, 0 = first
 
+    # Allocate memory for at least so many means.
     cdef void reserve_centroids(self, intp_t capacity) except *
+    # Store the split of a node: n means with their classes and children.
     cdef void split(
         self, intp_t node, const float32_t* means, const int32_t* owners,
         const uint8_t* sides, intp_t n,
     ) noexcept nogil
+    # The leaf that a row reaches.
     cdef intp_t leaf_of(self, const float32_t* row) noexcept nogil
     # Most frequent class of the node, or of its nearest ancestor with rows.
     cdef intp_t _best_of(self, intp_t node) noexcept nogil
-    # `times` is the count of each row: how often it is in the sample.
+    # Raise an error unless rows have valid leaves and classes. `times` is the multiplicity of
+    # each row: how often it is in the bootstrap sample.
     cdef object _check_rows(
         self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes,
         const uint32_t[::1] times=*,
@@ -41,14 +46,14 @@ cdef class NCMTree(NodeTable):
 
 
 cdef enum:
-    CHECK_FEATURES = 32     # features between checks whether a mean can be the nearest
+    CHECK_FEATURES = 32     # features between two checks whether a mean can still be the nearest
 
 
 cdef inline intp_t nearest_exactly(
     const float32_t* row, const float32_t* means, intp_t n, intp_t d
 ) noexcept nogil:
-    # Index of the nearest mean, the first in case of ties.
-    cdef float64_t smallest = 0.0
+    # Index of the nearest of n means of d features, the first in case of ties.
+    cdef float64_t smallest = 0.0       # squared distance
     cdef float64_t total, difference
     cdef intp_t best = -1
     cdef intp_t j, f
@@ -71,6 +76,10 @@ cdef inline intp_t nearest(
     # computed as eight partial sums, is below (d / 8 + 8) 2^-24, unless it exceeds the
     # range of float32. Sums only increase, so the rest of a mean is skipped as soon as it
     # is farther away than the nearest mean so far.
+    #
+    # `slack` is 1 plus about four times this error (2.4e-7 is about 2^-22), because both sums
+    # that are compared have errors. `smallest` and `second` are the two smallest squared
+    # distances, s0 to s7 the partial sums. 1e-28, 1e37 and 3e38 are within float32's range.
     cdef float32_t slack = <float32_t> (1.0 + (d / 8.0 + 16.0) * 2.4e-7)
     cdef float32_t smallest = 0.0
     cdef float32_t second = 3e38
@@ -120,7 +129,7 @@ cdef inline intp_t nearest(
             smallest = total
         else:
             second = min(second, total)
-    # the condition is False for NaN, the result of differences of infinities
+    # the condition is False for NaN, which the difference of two infinities gives
     if smallest > 1e-28 and smallest < 1e37 and second > smallest * slack:
         return best
     return nearest_exactly(row, means, n, d)

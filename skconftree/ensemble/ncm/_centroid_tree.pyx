@@ -1,11 +1,13 @@
 """Nearest class mean (NCM) trees: storage, routing and growth.
 
-The fields of NodeStats and SplitBlock, with which criterion and bound evaluate candidate splits,
-are described in criteria/_score.pxd, those of SplitEvidence in bounds/_contract.pxd. A bound is
-the rule that accepts or rejects a split, and *kernels* are the compiled objects of criterion and
-bound. A bound that raises an exception stores it in `held`, because compiled code cannot raise
-it; `raise_held` raises it. Centroids are class means. An `Arena` owns memory. `times` is how
-often each row is in the sample of the tree.
+A split has the means (centroids) of some classes, each with a side: 0 for the first child, 1 for
+the second. A row goes to the child of its nearest mean. A bound is the rule that accepts or
+rejects a split. Criterion and bound get the counts of a node as NodeStats, and the candidate
+splits as SplitBlock (criteria/_score.pxd); the bound writes its reasons to SplitEvidence
+(bounds/_contract.pxd). A bound that raises an exception stores it in `held`, because compiled
+code cannot raise it; `raise_held` raises it. An `Arena` allocates memory (`take`) and frees it
+with itself. `times` is how often each row is in the bootstrap sample of the tree, K the number
+of classes, and d the number of features.
 """
 
 cimport cython
@@ -34,7 +36,7 @@ from skconftree.utils._typedefs cimport (
 
 SPLIT_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
 # Arrays with one element per class mean; all other arrays have one per node. The array of
-# the splits has the name "tests", also in stored states.
+# the splits has the name "tests", which pickled trees contain too.
 CENTROID_ARRAYS = ("centroids", "owners", "sides")
 
 
@@ -70,10 +72,12 @@ cdef class NCMTree(NodeTable):
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
         shrinkage=0.0, keep_costs=False, keep_competitors=False,
     ):
-        # the base class has allocated the arrays of nodes
+        # The base class has allocated its arrays of nodes, but could not call `_shapes` of
+        # this class. Allocate all arrays again, with those of the splits.
         self._set_arrays(self._enlarged(self.capacity) | self._centroids_of(0))
 
     def _centroids_of(self, capacity):
+        # The arrays of so many class means.
         return {
             "centroids": np.zeros((capacity, self.n_features), dtype=np.float32),
             "owners": np.zeros(capacity, dtype=np.int32),
@@ -137,8 +141,8 @@ cdef class NCMTree(NodeTable):
         self, intp_t node, const float32_t* means, const int32_t* owners,
         const uint8_t* sides, intp_t n,
     ) noexcept nogil:
-        # The next two leaves that are added are the children of this node. The caller
-        # has reserved memory.
+        # The next two leaves that are added are the children of this node. Memory must have
+        # been reserved.
         cdef intp_t d = self.n_features
         cdef intp_t j
         self.splits[node].first = <int32_t> self.n_centroids
@@ -159,10 +163,10 @@ cdef class NCMTree(NodeTable):
 
         `new_codes` (ascending) are the new codes of the classes, `leaves` the leaf that
         each row reaches, and `times` how often each row counts. With `keep`, these
-        counts are added to those of the tree.
+        counts are added to those of the tree. `criterion` computes the impurities.
         """
         self._check_rows(leaves, y, n_classes, times)
-        old = self._snapshot().all_arrays()
+        old = self._snapshot().all_arrays()     # read-only arrays of all nodes, by name
         n_children = old["n_children"]
         counts = np.zeros((self.node_count, n_classes))
         n_rows = np.zeros(self.node_count, dtype=np.intp)
@@ -183,8 +187,8 @@ cdef class NCMTree(NodeTable):
         cdef NCMTree tree = type(self)(
             self.n_features, n_classes, None, self.keeps_evidence, False, 0.0
         )
-        # both trees share the arrays of the structure and of the means, which do not
-        # change
+        # both trees share the arrays of the structure and of the means, which are never
+        # modified
         tree._use_arrays({
             name: array[: self._size(name)] for name, array in self._arrays.items()
         } | {
@@ -199,10 +203,10 @@ cdef class NCMTree(NodeTable):
         self, const int32_t[::1] leaves not None, const label_t[::1] y not None,
         const intp_t[::1] new_codes not None, const uint8_t[::1] counted not None,
     ):
-        """Return the error rate on the rows `counted`, NaN if there are none.
+        """Return the error rate on the rows of the mask `counted`, NaN if there are none.
 
-        `leaves` are the leaves that the rows reach, `new_codes` the codes in `y` of the
-        classes of the tree.
+        `leaves` are the leaves that the rows reach. `new_codes` are the codes that the
+        classes of the tree have in `y`.
         """
         self._check_rows(leaves, y, 1 << 16)
         if new_codes.shape[0] != self.n_classes or counted.shape[0] != y.shape[0]:
@@ -245,7 +249,8 @@ cdef class NCMTree(NodeTable):
         self, const int32_t[::1] leaves, const label_t[::1] y, intp_t n_classes,
         const uint32_t[::1] times=None,
     ):
-        # Rows with count 0 may have any leaf.
+        # Raise an error unless leaves and classes exist. Rows that are 0 times in the sample
+        # may have any leaf.
         cdef intp_t i
         cdef bint all_rows = times is None
         cdef bint valid = y.shape[0] == leaves.shape[0] and (
@@ -294,9 +299,10 @@ cdef class NCMTree(NodeTable):
             node = self.first_child[node] + self.sides[mean]
 
     def apply(self, const float32_t[:, ::1] X not None, finite=None):
-        """Return the leaf that each row reaches; `finite` is not used.
+        """Return the leaf that each row reaches.
 
-        The rows must not have missing values.
+        The rows must not have missing values. `finite` is not used; the trees with splits on
+        single features have this parameter.
         """
         return self.leaves_of(X).astype(np.intp)
 
@@ -330,11 +336,12 @@ cdef class NCMTree(NodeTable):
         return leaves
 
     cdef object _check(self, dict arrays):
-        # Validate restored arrays, so that routing terminates and stays within the arrays.
+        # Validate the arrays of an unpickled tree, so that routing terminates and stays
+        # within the arrays.
         NodeTable._check(self, arrays)
         n = arrays["tests"]["n"].astype(np.int64)
         n_children = arrays["n_children"]
-        # in the order of splits: leaves, then splits by their first child
+        # leaves, then splits by the id of their first child: the order of the class means
         order = np.argsort(arrays["first_child"], kind="stable")
         if not (
             len(n) == len(n_children)
@@ -359,19 +366,19 @@ cdef enum:
 cdef class NCMGrower:
     """Grows one tree; not shared between threads.
 
-    A node compares the means of `max_classes` of its classes: a number, a fraction, or
-    None for the square root of their number. An assignment divides the means between
-    the two children (sides). If there are too many assignments to compare all of them,
-    `n_assignments` are drawn at random.
+    The split of a node has the means of `max_classes` of its classes: a number, a
+    fraction, or None for the square root of their number. The candidate splits of a node
+    are assignments: each divides these means between the two children (sides). If there
+    are too many assignments to compare all of them, `n_assignments` are drawn at random.
     """
 
     cdef GrowthSettings settings
     cdef Criterion criterion
     cdef Bound bound
-    cdef Contingency contingency
+    cdef Contingency contingency    # memory of tests of independence
     cdef intp_t K, d
     cdef intp_t max_means       # maximum number of means of a split
-    cdef float64_t share        # of the classes of a node; 0 = `max_means` of them
+    cdef float64_t share        # fraction of the classes of a node; 0 = `max_means` of them
     cdef bint uses_sqrt         # use the square root of the number of classes
     cdef intp_t n_assignments
     cdef uint64_t seed
@@ -382,22 +389,22 @@ cdef class NCMGrower:
     cdef Arena arena
     cdef const float32_t* X
     cdef const label_t* y
-    cdef const uint32_t* times      # counts of the rows
-    cdef int32_t* rows          # [n] rows, those of a node are contiguous
+    cdef const uint32_t* times
+    cdef int32_t* rows          # [n] row indices, those of a node are contiguous
     cdef int32_t* right_rows    # [n] buffer for partitioning
-    cdef uint16_t* nearest      # [n] nearest mean, by position in `rows`
-    cdef int32_t* present       # [K] classes of the node
-    cdef int32_t* drawn_classes     # [K] classes whose means are compared
-    cdef int32_t* class_index         # [K] index of a class among these, -1 = none
+    cdef uint16_t* nearest      # [n] nearest mean of the row at the same index of `rows`
+    cdef int32_t* present       # [K] classes that occur in the node, the first k elements
+    cdef int32_t* drawn_classes     # [K] classes whose means the split has, the first m
+    cdef int32_t* class_index       # [K] index of a class among these, -1 = none
     cdef float64_t* total       # [K] counts of the present classes
-    cdef float64_t* sums        # [max_means, d]
+    cdef float64_t* sums        # [max_means, d] sums of the rows of the drawn classes
     cdef float32_t* means       # [max_means, d]
-    cdef float64_t* table       # [max_means, K] weight by nearest mean and class
-    cdef float64_t* left        # [BLOCK, K] left child of each assignment
-    cdef float64_t* n_left      # [BLOCK]
-    cdef float64_t* scores      # [BLOCK]
-    cdef float64_t* children    # [2, K]
-    cdef uint8_t* sides         # [max_means]
+    cdef float64_t* table       # [max_means, K] weight of the rows by nearest mean and class
+    cdef float64_t* left        # [BLOCK, K] counts of the left child of each assignment
+    cdef float64_t* n_left      # [BLOCK] their sums
+    cdef float64_t* scores      # [BLOCK] of the criterion, to be minimized
+    cdef float64_t* children    # [2, K] class counts of the children of the best assignment
+    cdef uint8_t* sides         # [max_means] side of each mean in an assignment
     cdef uint64_t key           # seed of the random numbers at a node
 
     def __init__(
@@ -438,12 +445,12 @@ cdef class NCMGrower:
         const uint32_t[::1] times not None, NCMTree tree=None,
         int32_t[::1] leaves=None, intp_t n_known=0,
     ):
-        """Grow a tree from rows with counts `times`; return it and the leaves of rows.
+        """Grow a tree from rows that are `times` in the sample; return tree and leaves.
 
-        Rows that are not in the sample have leaf -1. If there is a `tree`, whose counts
-        must be those of the sample, only those of its leaves are split further that rows
-        from index `n_known` on reach. The tree is then modified, and so are `leaves`, the
-        leaves of all rows of the sample.
+        The leaves are those of the rows, -1 for rows that are not in the sample. If `tree`
+        is passed, its leaves that rows from index `n_known` on reach are split further.
+        Its counts must then be those of the sample, and `leaves` those of the sample's
+        rows; the tree and `leaves` are modified.
         """
         cdef intp_t n = X.shape[0]
         cdef intp_t K = self.K
@@ -468,6 +475,7 @@ cdef class NCMGrower:
         self.arena = Arena()
         self.contingency = Contingency(exact=False)
         self.contingency.reserve(2, max(self.K, 2))
+        # the compiled objects; the last argument is the largest class count
         self.criterion, self.bound = make_kernels(
             self.settings, max(self.K, 2), <intp_t> min(self.total_weight, 2.0**62)
         )
@@ -501,11 +509,11 @@ cdef class NCMGrower:
         intp_t* starts, intp_t* ends,
     ) noexcept nogil:
         # Group the rows by leaf, for the leaves that rows from index `n_known` on reach.
-        # `starts` are the positions of the first rows of these leaves, -1 for other nodes;
-        # `ends` is a buffer. Returns whether these leaves have as many rows as the tree
-        # counts.
+        # `starts` receives the index in self.rows of the first row of each of these leaves,
+        # -1 for other nodes; `ends` is a buffer. Returns whether these leaves have as many
+        # rows as n_node_samples of the tree says.
         cdef intp_t n = leaves.shape[0]
-        cdef intp_t n_left = 0
+        cdef intp_t n_left = 0      # rows of these leaves that have not been stored yet
         cdef intp_t node, i
         for node in range(tree.node_count):
             starts[node] = -1
@@ -550,7 +558,7 @@ cdef class NCMGrower:
         self, NCMTree tree, intp_t* starts, int32_t* leaves
     ) except -1 nogil:
         # Process the nodes that have a start, in the order of their ids. The rows of a node
-        # are contiguous; the rows of its children take their places.
+        # are contiguous in self.rows; a split partitions them in place.
         cdef intp_t node = 0
         cdef intp_t capacity = tree.node_count
         cdef intp_t n_left, i
@@ -578,8 +586,8 @@ cdef class NCMGrower:
         # left child, 0 if the node is not split.
         cdef const float64_t* counts = tree.counts + node * self.K
         cdef intp_t n_rows = tree.n_node_samples[node]
-        cdef intp_t k = 0
-        cdef intp_t m, c
+        cdef intp_t k = 0           # number of classes that occur in the node
+        cdef intp_t m, c            # m: number of class means of the split
         cdef bint is_accepted
         cdef float64_t n = 0.0
         cdef NodeStats stats
@@ -601,13 +609,14 @@ cdef class NCMGrower:
         stats.n_classes = k
         stats.counts = self.total
         stats.n = n
-        stats.pool = n
-        stats.n_fresh = n
-        stats.integral = True
-        stats.time = self.total_weight
+        stats.pool = n              # weight of labeled and unlabeled rows
+        stats.n_fresh = n           # weight of the rows since the node was created
+        stats.integral = True       # counts are integers
+        stats.time = self.total_weight  # of all rows of the tree
+        # all assignments count as candidate splits of one feature
         stats.n_features = 1
         stats.n_candidate_features = 1
-        stats.attempt = 1
+        stats.attempt = 1           # each node is examined once
         stats.depth = tree.depth[node]
         self.criterion.n_classes = k
         self.criterion.begin(&stats)
@@ -619,7 +628,7 @@ cdef class NCMGrower:
         self._find_nearest(start, n_rows, m, k)
         if not self._choose(&stats, m, k, &evidence):
             return 0
-        # the bound uses all classes
+        # the bound gets the counts of all classes, also of those that do not occur
         stats.n_classes = self.K
         stats.counts = counts
         self._count_children(counts, m, k)
@@ -631,13 +640,14 @@ cdef class NCMGrower:
                     self.bound.raise_held()
             if not is_accepted:
                 return 0
+        # number of candidate splits that are expected to look as good by chance
         expect_by_chance(
             self.contingency, &stats, self.children, 2, &evidence.by_chance
         )
         return self._split_node(tree, node, start, n_rows, m, &evidence)
 
     cdef void _draw_classes(self, intp_t k, intp_t m) noexcept nogil:
-        # Draw m of the k classes of the node; keep their order.
+        # Draw m of the k classes of the node (Fisher-Yates shuffle); keep their order.
         cdef uint64_t key = self.key
         cdef intp_t i, j
         cdef int32_t c
@@ -664,6 +674,7 @@ cdef class NCMGrower:
     cdef void _find_means(
         self, const float64_t* counts, intp_t start, intp_t n_rows, intp_t m
     ) noexcept nogil:
+        # Compute the means of the m drawn classes over the rows of the node.
         cdef intp_t d = self.d
         cdef const float32_t* row
         cdef float64_t* total
@@ -691,7 +702,7 @@ cdef class NCMGrower:
         cdef intp_t d = self.d
         cdef intp_t i, j
         cdef int32_t row
-        # from here on, the index of a class among those of the node
+        # from here on, `class_index` is the index of a class among `present`
         for j in range(k):
             self.class_index[self.present[j]] = <int32_t> j
         memset(self.table, 0, m * k * sizeof(float64_t))
@@ -704,13 +715,13 @@ cdef class NCMGrower:
     cdef bint _choose(
         self, NodeStats* stats, intp_t m, intp_t k, SplitEvidence* evidence
     ) noexcept nogil:
-        # Find the best assignment of the means to two sides; returns whether it
+        # Find the best assignment of the m means to two sides; returns whether it
         # decreases the impurity. The first mean is always on the left, because
         # exchanging the sides gives the same split.
         cdef bint enumerates = m <= MAX_ENUMERATED
         cdef intp_t n = (1 << (m - 1)) - 1 if enumerates else self.n_assignments
         cdef float64_t node_score = self.criterion.node(self.total, stats.n)
-        cdef float64_t tie = ROUNDING * node_score
+        cdef float64_t tie = ROUNDING * node_score      # larger than rounding errors
         cdef float64_t smallest = INFINITY
         cdef intp_t best = -1
         cdef intp_t start = 0
@@ -720,7 +731,7 @@ cdef class NCMGrower:
         memset(&splits, 0, sizeof(SplitBlock))
         splits.left = self.left
         splits.n_left = self.n_left
-        splits.pool_left = self.n_left
+        splits.pool_left = self.n_left      # without unlabeled rows, the same as n_left
         while start < n:
             splits.size = min(<intp_t> BLOCK, n - start)
             if enumerates:
@@ -749,9 +760,9 @@ cdef class NCMGrower:
         stats.log_feature_candidates = log(<float64_t> n_candidates)
         evidence.by_chance.n_candidates = n_candidates
         evidence.score = smallest / stats.n
-        evidence.runner_up_score = INFINITY
+        evidence.runner_up_score = INFINITY     # there is no other feature
         evidence.runner_up_feature = -1
-        evidence.parent_limit = node_score / stats.n
+        evidence.parent_limit = node_score / stats.n    # impurity of the node
         return True
 
     cdef inline float64_t _sum(self, const float64_t* counts, intp_t k) noexcept nogil:
@@ -777,8 +788,10 @@ cdef class NCMGrower:
                 bits = mix(bits ^ mix(self.key + <uint64_t> (assignment + j)))
 
     cdef void _fill_all(self, intp_t n, intp_t m, intp_t k) noexcept nogil:
-        # Counts of the left child for assignments 1, 2, ...: those of an assignment with
-        # one mean less on the right, minus the counts of the rows nearest to that mean.
+        # Counts of the left child for assignments 1 to n. In the binary representation of
+        # an assignment, bits that are set are means on the right. Its counts are those of the
+        # assignment without the lowest such bit, minus the counts of the rows nearest to
+        # that bit's mean.
         cdef const float64_t* before
         cdef const float64_t* subtracted
         cdef float64_t* here
@@ -798,6 +811,7 @@ cdef class NCMGrower:
     cdef void _fill_drawn(
         self, intp_t start, intp_t n, intp_t m, intp_t k
     ) noexcept nogil:
+        # Counts of the left child for n assignments that are drawn at random.
         cdef float64_t* here
         cdef intp_t i, j, c
         for i in range(n):
@@ -813,6 +827,7 @@ cdef class NCMGrower:
     cdef void _count_children(
         self, const float64_t* counts, intp_t m, intp_t k
     ) noexcept nogil:
+        # Class counts of both children of the assignment in `sides`.
         cdef float64_t* right = self.children + self.K
         cdef intp_t j, c
         memset(self.children, 0, 2 * self.K * sizeof(float64_t))
@@ -827,9 +842,11 @@ cdef class NCMGrower:
         self, NCMTree tree, intp_t node, intp_t start, intp_t n_rows, intp_t m,
         const SplitEvidence* evidence,
     ) except -1 nogil:
+        # Add the split and the two children to the tree, and partition the rows of the node;
+        # returns the number of rows of the left child.
         cdef intp_t n_left = 0
         cdef intp_t n_right = 0
-        cdef intp_t i, z
+        cdef intp_t i, z            # z: child
         cdef intp_t sizes[2]
         cdef const float64_t* child
         if (

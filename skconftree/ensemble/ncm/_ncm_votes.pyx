@@ -1,6 +1,8 @@
 """Class proportions of a forest of nearest class mean trees: sums over its trees.
 
-An `Arena` owns memory. To route a row is to find its leaf.
+A split has the means of some classes, each with a side: 0 for the first child, 1 for the second.
+A row goes to the child of its nearest mean. To route a row is to find its leaf. An `Arena`
+allocates memory (`take`, `resize`) and frees it with itself.
 """
 
 from libc.math cimport fmax, sqrt
@@ -16,28 +18,28 @@ from skconftree.utils._typedefs cimport (
 # Class means and rows as integers, for the routing of many rows.
 #
 # Coordinates are rounded to multiples of a step, which is chosen so that sums of d
-# products fit into 32 bits (two_nearest). Rounding moves a vector of d numbers by at
-# most sqrt(d) / 2 steps. By the triangle inequality, the error of a rounded distance is
+# products (d: the number of features) fit into 32 bits, see two_nearest(). Rounding moves a
+# vector by at most sqrt(d) / 2 steps. By the triangle inequality, the error of a distance is
 # at most the sum of these movements of the row and of the mean. Therefore, a mean that
 # is nearer than all others by more than twice this error is the nearest one. If there
-# is no such mean, distances are computed without rounding (nearest).
+# is no such mean, distances are computed without rounding, by nearest().
 #
 # Rows are routed through a tree level by level: the means of a node are read once for
 # all rows that reach it, and prefetched while earlier nodes are processed.
 
 cdef enum:
-    DISTANCE_BITS = 34  # number of bits of a squared distance, in steps
-    MAX_STEPS = 32767
-    AHEAD = 4           # the means of this many following nodes are prefetched
-    LINE_VALUES = 32    # values per cache line
-    LANES = 16          # numbers per vector operation: the length of vectors is a multiple
-    PADDING = 1         # vectors that must follow the last mean
+    DISTANCE_BITS = 34  # number of bits of a squared distance, in squared steps
+    MAX_STEPS = 32767   # largest int16
+    AHEAD = 4           # the means of the node so many places later are prefetched
+    LINE_VALUES = 32    # int16 values per cache line
+    LANES = 16          # numbers per vector operation; vectors are padded to a multiple of it
+    PADDING = 1         # vectors that must follow the last mean, see two_nearest()
 
 
 cdef struct NodeRows:       # rows that have reached a node
     intp_t node
-    intp_t start            # their positions in the order
-    intp_t end
+    intp_t start            # first index of these rows in the array `IntegerRows.order`
+    intp_t end              # last index + 1
 
 
 def add_ncm_votes(
@@ -74,8 +76,8 @@ def add_ncm_votes_of_many(
     """Do the same as `add_ncm_votes` faster, for many rows.
 
     `means` and `shares` have the `IntegerMeans` and `LeafShares` of the trees. `largest`
-    is the largest absolute value of rows and means. The caller passes blocks of rows
-    that stay in the cache while they are routed through all trees.
+    is the largest absolute value of rows and means. `X` should be a block of rows that
+    stays in the cache while it is routed through all trees.
     """
     cdef IntegerRows rows
     cdef IntegerMeans mean
@@ -102,9 +104,10 @@ cdef class LeafShares:
 
     cdef Arena arena            # owns the arrays
     cdef readonly NCMTree tree
-    cdef intp_t* starts         # [node_count + 1] first entry of each node
-    cdef label_t* classes
-    cdef float64_t* shares
+    # compressed sparse rows: the entries of node i are starts[i] to starts[i + 1] - 1
+    cdef intp_t* starts         # [node_count + 1]
+    cdef label_t* classes       # class code of each entry
+    cdef float64_t* shares      # proportion of each entry
 
     def __init__(self, NCMTree tree not None):
         self.tree = tree
@@ -137,7 +140,8 @@ cdef class LeafShares:
     cdef intp_t _fill_leaf(
         self, NCMTree tree, intp_t leaf, label_t* classes, float64_t* shares
     ) noexcept nogil:
-        # Branchless, because zeros follow no pattern that a processor could predict.
+        # Fill the entries of a leaf; return their number. The loop over classes has no
+        # branch, because a processor could not predict which counts are 0.
         cdef float64_t total
         cdef const float64_t* counts = _counts_of(tree, leaf, &total)
         cdef intp_t n = 0
@@ -178,7 +182,7 @@ cdef inline const float64_t* _counts_of(
 
 
 cdef float64_t _sum_of(const float64_t* counts, intp_t K) noexcept nogil:
-    # Counts are integers, whose sum is exact in any order.
+    # Four partial sums are faster. Counts are integers, whose sum is exact in any order.
     cdef float64_t a = 0.0
     cdef float64_t b = 0.0
     cdef float64_t c = 0.0
@@ -197,7 +201,7 @@ cdef float64_t _sum_of(const float64_t* counts, intp_t K) noexcept nogil:
 
 
 def largest_value(list trees not None, const float32_t[:, ::1] X not None):
-    """Largest absolute value of rows and means."""
+    """Return the largest absolute value of the rows and of all means of the trees."""
     cdef float64_t largest = 0.0
     cdef NCMTree tree
     cdef intp_t i
@@ -209,7 +213,8 @@ def largest_value(list trees not None, const float32_t[:, ::1] X not None):
 
 
 cdef float64_t _largest(const float32_t* values, intp_t n) noexcept nogil:
-    # Absolute values have the same order as their bits, whose comparison is vectorized.
+    # Positive floats have the order of their bits as integers, whose comparison is
+    # vectorized. The mask clears the sign.
     cdef const int32_t* bits = <const int32_t*> values
     cdef int32_t largest = 0
     cdef int32_t magnitude
@@ -224,10 +229,10 @@ cdef class IntegerVectors:
     """Vectors of values up to `largest`, rounded to integer multiples of a step."""
 
     cdef Arena arena
-    cdef intp_t width
+    cdef intp_t width           # number of features, rounded up to a multiple of LANES
     cdef readonly float64_t step
     cdef int16_t* vectors       # [n, width] in steps
-    cdef int32_t* squares       # [n] their squared lengths, in steps
+    cdef int32_t* squares       # [n] their squared lengths, in squared steps
 
     cdef int _round(
         self, const float32_t* values, intp_t n, intp_t d, float64_t largest
@@ -251,6 +256,7 @@ cdef class IntegerVectors:
             for i in range(n):
                 square = 0
                 for f in range(d):
+                    # conversion truncates toward 0: add 1/2, and make the number positive
                     rounded = <int32_t> (
                         values[i * d + f] * scale + (MAX_STEPS + 1.5)
                     ) - (MAX_STEPS + 1)
@@ -265,11 +271,11 @@ cdef class IntegerRows(IntegerVectors):
 
     cdef intp_t n_rows
     cdef const float32_t[:, ::1] X
-    cdef int32_t* leaves        # [n_rows] that they reach in the last tree
+    cdef int32_t* leaves        # [n_rows] leaf that each row has reached in the last tree
     cdef int32_t* order         # [n_rows] rows, grouped by the node that they have reached
     cdef int32_t* second_rows   # [n_rows] buffer for partitioning
-    cdef NodeRows* level         # [n_rows] nodes of a level that have rows
-    cdef NodeRows* below         # [n_rows] nodes of the next level
+    cdef NodeRows* level        # [n_rows] nodes of one depth that have rows
+    cdef NodeRows* below        # [n_rows] nodes of the next depth that have rows
 
     def __init__(self, const float32_t[:, ::1] X not None, float64_t largest):
         cdef intp_t n = X.shape[0]
@@ -287,9 +293,9 @@ cdef class IntegerMeans(IntegerVectors):
     """The class means of a tree as integers."""
 
     cdef readonly NCMTree tree
-    # Limits of the difference between the two smallest squared distances: above it,
-    # rounding cannot change which mean is nearest. The index is that of the highest bit
-    # of the smallest squared distance.
+    # If the difference of the two smallest squared distances is above this limit, rounding
+    # cannot change which mean is nearest. The limit depends on the smallest squared
+    # distance; the index is the number of its highest bit that is set.
     cdef uint64_t[DISTANCE_BITS] min_differences
 
     def __init__(self, NCMTree tree not None, float64_t largest):
@@ -299,14 +305,15 @@ cdef class IntegerMeans(IntegerVectors):
         cdef float64_t max_error = 2.0 * sqrt(<float64_t> d) * (1.0 + 1e-6)
         cdef intp_t bit
         for bit in range(DISTANCE_BITS):
-            # (r + max_error)^2 - r^2, where r^2 has this highest bit
+            # (r + max_error)^2 - r^2 for the largest distance r whose square has this
+            # highest bit
             self.min_differences[bit] = <uint64_t> (
                 (2.0 * sqrt(2.0 ** (bit + 1)) + max_error) * max_error + 1.0
             )
 
     cdef void route(self, IntegerRows rows) noexcept nogil:
-        # Find the leaf of each row, level by level. Each node of a level has at least
-        # one row, so that a level has at most as many nodes as there are rows.
+        # Find the leaf of each row, one depth (level) after the other. Only nodes with rows
+        # are stored, so that a level has at most as many nodes as there are rows.
         cdef NodeRows* level = rows.level
         cdef NodeRows* below = rows.below
         cdef NodeRows arrived
@@ -348,8 +355,8 @@ cdef class IntegerMeans(IntegerVectors):
     cdef intp_t _divide(
         self, IntegerRows rows, const NodeRows* arrived, const CentroidSplit* split
     ) noexcept nogil:
-        # Partition the rows of a node by child; returns the position of the first row of
-        # the second child.
+        # Partition the rows of a node by child; return the index in `order` of the first
+        # row of the second child.
         cdef const uint8_t* sides = self.tree.sides     # child of each mean, 0 or 1
         cdef intp_t n_first = arrived.start
         cdef intp_t n_second = 0
@@ -368,10 +375,10 @@ cdef class IntegerMeans(IntegerVectors):
     cdef intp_t _nearest(
         self, IntegerRows rows, intp_t i, const CentroidSplit* split
     ) noexcept nogil:
-        # Index of the mean that is nearest to a row.
+        # Index of the mean that is nearest to row i, among the means of all splits.
         cdef intp_t d = self.tree.n_features
-        cdef uint64_t[2] nearest_keys
-        cdef uint64_t smallest
+        cdef uint64_t[2] nearest_keys       # see two_nearest()
+        cdef uint64_t smallest              # squared distance
         two_nearest(
             rows.vectors + i * self.width, rows.squares[i],
             self.vectors + split.first * self.width, self.squares + split.first,
@@ -385,7 +392,7 @@ cdef class IntegerMeans(IntegerVectors):
         )
 
 
-# The two means that are nearest to a row, in integers.
+# two_nearest: the two means that are nearest to a row, in integers.
 #
 # Integer sums are exact in any order, so that compilers vectorize the products and the
 # result is the same on all processors.
@@ -437,6 +444,8 @@ cdef inline void two_nearest(
 cdef inline uint64_t distance_of(
     int64_t squares, int32_t product, intp_t index, intp_t n
 ) noexcept nogil:
+    # The key of a mean: `squares` is the sum of the squared lengths of mean and row, and
+    # `product` their dot product. The key of padding is 2^64 - 1.
     cdef uint64_t distance = <uint64_t> (squares - 2 * <int64_t> product) << 16
     return distance | <uint64_t> index if index < n else ~<uint64_t> 0
 
