@@ -510,7 +510,10 @@ def noise_beta(noise, n_outcomes=2, *, prior=None):
             )
         largest = prior.max(axis=-1, keepdims=True)
         if not np.all(largest > 0):
-            raise ValueError("prior must have a positive sum over the outcomes.")
+            raise ValueError(
+                "prior must have a positive weight for at least one of the outcomes in its "
+                "last axis. Got only zeros."
+            )
         # Scaled by a power of two, which is exact, so that squares do not over- or
         # underflow.
         prior = np.ldexp(prior, -np.frexp(largest)[1])

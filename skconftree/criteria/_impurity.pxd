@@ -36,4 +36,7 @@ cdef inline int impurity_code(str criterion) except -1:
         return KEARNS_MANSOUR
     if criterion == "error":
         return ERROR
-    raise ValueError(f"criterion={criterion!r} is not an impurity.")
+    raise ValueError(
+        "criterion must be 'gini', 'entropy', 'kearns_mansour' or 'error', which measure "
+        f"impurity. Got {criterion!r}."
+    )

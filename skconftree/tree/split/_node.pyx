@@ -73,7 +73,11 @@ cdef class ExaminedNode:
         self.scales = <float64_t*> self.arena.take_zeros(2 * self.n_classes, sizeof(float64_t))
         if settings.monotonic_cst is not None:
             if len(settings.monotonic_cst) != self.n_features or self.n_classes != 2:
-                raise ValueError("monotonic_cst must have a sign per feature, and y two classes.")
+                raise ValueError(
+                    f"monotonic_cst must have one value for each of the {self.n_features} "
+                    "features, and y two classes. Got "
+                    f"{len(settings.monotonic_cst)} values and {self.n_classes} classes."
+                )
             self.signs = <int8_t*> self.arena.take(self.n_features, sizeof(int8_t))
             for f in range(self.n_features):
                 self.signs[f] = settings.monotonic_cst[f]
