@@ -377,7 +377,7 @@ def test_no_other_criterion():
             "against.*'noise'",
         ),
         (lambda: noise_beta(0.1, 1), "n_outcomes.*Got 1"),
-        (lambda: noise_beta(0.1, prior=[0.0, 0.0]), "positive sum"),
+        (lambda: noise_beta(0.1, prior=[0.0, 0.0]), "positive weight"),
         (lambda: noise_beta(0.1, prior=[1.0]), "at least two outcomes"),
     ],
 )
