@@ -158,17 +158,42 @@ def test_impossible_ratios():
     assert 0.75 <= high < 0.77
 
 
+def after_20_labels(seed):
+    # Two cells; 5 of the labels of the second one are 1.
+    stated = np.repeat([0.02, 0.5], [30, 20])
+    cells = ratio_cells("error", stated, np.zeros(50, dtype=bool), n_cells=2)
+    limits = MetricLimits(cells, 0.05, seed, np.array([0.2]))
+    for row in range(10):
+        limits.know(row, 0.0)
+        limits.know(30 + row, float(row < 5))
+    limits.plan()
+    return limits
+
+
 def test_draws_follow_the_weights():
-    stated = np.repeat([0.02, 0.5], [30, 10])
-    cells = ratio_cells("error", stated, np.zeros(40, dtype=bool), n_cells=2)
     drawn = []
     for seed in range(250):
-        limits = MetricLimits(cells, 0.05, seed, np.array([0.2]), n_uniform=0)
+        limits = after_20_labels(seed)
         drawn.append(limits.draw())
     share = 10 * limits.weight[1] / (limits.left @ limits.weight)
     assert limits.weight[1] > 1.5 * limits.weight[0]
     observed = (np.array(drawn) >= 30).mean()
     assert abs(observed - share) < 4.0 * np.sqrt(share * (1.0 - share) / 250)
+
+
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+def test_draws_are_uniform_until_both_outcomes_occur(outcome):
+    stated = RNG.random(300)
+    cells = ratio_cells("error", stated, np.zeros(300, dtype=bool))
+    limits = MetricLimits(cells, 0.05, 0, np.array([0.2]))
+    for _ in range(60):
+        limits.plan()
+        limits.observe(limits.draw(), outcome)
+        assert np.ptp(limits.weight) == 0.0
+    for other in (0.0, 1.0) * 20:
+        limits.plan()
+        limits.observe(limits.draw(), other)
+    assert np.ptp(limits.weight) > 0.0
 
 
 def test_cells_are_intervals_of_each_side():
