@@ -265,8 +265,8 @@ def _changed(learner, n):
     if not hasattr(before, "estimator_"):
         return 1.0
     rows = np.arange(view.n_rows)
-    after = in_chunks(view.X, rows, learner.predict)
-    return (after != in_chunks(view.X, rows, before.predict)).mean()
+    after = in_chunks(view.X, rows, view.predict)
+    return (after != in_chunks(view.X, rows, LearnerView(before).predict)).mean()
 
 
 def read_suggestions(suggested, labels, n_rows):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.naive_bayes import GaussianNB
@@ -321,6 +322,10 @@ def test_session_and_journal(tmp_path):
         session(GaussianNB().fit(X[60:90], Y[60:90]))
     with pytest.raises(JournalError, match="metric="):
         session(metric="recall")
+    with session() as again:  # predictions are those of the classifier
+        predicted, proba = again.predictions()
+        np.testing.assert_array_equal(predicted, MODEL.predict(X))
+        np.testing.assert_array_equal(proba, MODEL.predict_proba(X))
     with pytest.raises(ValueError, match="Pass learner=ModelEvaluator"):
         LabelingSession.resume(path, X)
 
@@ -340,6 +345,15 @@ def test_page_shows_the_report_but_no_prediction(tmp_path):
             act = {"do": "answer", "row": row, "label": label, "seen": state["seen"]}
             state = page._api.act(act)
         assert str(learner.report()) in state["ended"]
+
+
+def test_an_evaluator_is_not_a_classifier():
+    # tools that list trainable classifiers look for `predict`
+    assert not hasattr(ModelEvaluator, "predict")
+    assert not is_classifier(ModelEvaluator(MODEL))
+    evaluator = ModelEvaluator(MODEL, random_state=0).fit(X)
+    assert not hasattr(evaluator, "predict")
+    assert not hasattr(evaluator, "score")
 
 
 def test_half_width_stops():
