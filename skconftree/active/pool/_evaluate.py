@@ -356,6 +356,10 @@ default="accuracy"
 
     Notes
     -----
+    The first rows are drawn uniformly, until both a correct and a wrong prediction have
+    been labeled (for recall and F1, a positive and another row). Before, unequal
+    probabilities could only widen the limits.
+
     Rows are drawn without replacement, and the expected contribution of each row is
     subtracted as a control variate [2]_. Each value of the metric is a null hypothesis
     that is tested by betting [1]_; the limits contain the values that are not rejected.

@@ -847,6 +847,9 @@ class LabelingSession:
     ) -> None:
         """Export all rows with their labels, annotators and predictions.
 
+        If suggested labels are checked (:meth:`delivered_labels`), rows that were not
+        queried have the suggested label, and its source is the annotator.
+
         Parameters
         ----------
         path : str or path-like
