@@ -353,7 +353,8 @@ class Progress(NamedTuple):
     Parameters
     ----------
     n_answers : int
-        Number of labels, including second opinions but not skipped rows.
+        Number of queried labels, including second opinions, but neither skipped rows
+        nor withdrawn labels.
     budget : int or None
         Maximum number of labels.
     n_rows : int

@@ -96,7 +96,7 @@ class LabelingSession:
         the file is opened again, pass them only if new rows have initial labels.
     budget : int, default=None
         Maximum number of answers, including those in the journal and second opinions,
-        but neither initial labels nor skipped rows. None: no limit.
+        but neither initial labels, skipped rows nor withdrawn labels. None: no limit.
     stop : stopping rule or list of them, default=None
         When to stop querying labels.
     annotator : str, default=None

@@ -126,6 +126,10 @@ def test_the_budget_counts_all_answers(path):
     with LabelingSession.resume(path, X, budget=13) as one:
         give(one, 1)
         assert one.learner.n_labeled_ == 13
+        one.relabel(one.answers()[5]["row"], None)
+        assert one.progress().n_answers == one.learner.n_labeled_ == 12
+        give(one, 1)
+        assert one.progress().ended == "budget"
 
 
 def test_labels_have_types(path):
