@@ -150,7 +150,7 @@ PATHS = {
         (
             (
                 "Store the pool unchanged",
-                "active/pool/_learner.py, active/pool/_teach.py",
+                "active/pool/_pool_learner.py, active/pool/_teach.py",
                 "an unlabeled row of the pool",
             ),
             (
@@ -165,7 +165,7 @@ PATHS = {
             ),
             (
                 "teach: validate the label and write it to the journal",
-                "active/pool/_learner.py, active/_labels.py",
+                "active/pool/_pool_learner.py, active/_labels.py",
                 "a row of a Batch with its label",
             ),
             (

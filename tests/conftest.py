@@ -7,11 +7,11 @@ and Cesa-Bianchi (2017), D Rupprechter (2012), G rules of our own.
 
 import gc
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from reference.browser import open_browser
 from reference.effort import examples
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -64,15 +64,5 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="module")
 def chromium():
     """A browser without a window, whose messages are kept."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing")
-    programs = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if None in programs:
-        pytest.skip("chromium or chromedriver is missing")
-    options = webdriver.ChromeOptions()
-    options.binary_location, driver = programs
-    # containers have no sandbox of their own to give, and little shared memory
-    for one in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(one)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with webdriver.Chrome(options, webdriver.ChromeService(driver)) as found:
+    with open_browser() as found:
         yield found

@@ -387,7 +387,7 @@ class Entry(NamedTuple):
 
     @property
     def is_answer(self):
-        """Whether the label was queried and counts for the budget; not if corrected."""
+        """Whether the row was queried, so that its label counts for the budget."""
         return self.batch is not None or self.again
 
 
@@ -440,9 +440,13 @@ class Ledger:
 
     @property
     def n_answers(self):
-        """Number of queried labels, including second opinions."""
+        """Number of queried labels that are in force, including second opinions.
+
+        Neither skipped rows nor withdrawn labels count. A changed label counts once.
+        """
+        n_queries = Counter(entry.row for entry in self.entries if entry.is_answer)
         return sum(
-            entry.is_answer and entry.label is not NO_LABEL for entry in self.entries
+            min(n_queries[row], len(of_row)) for row, of_row in self.opinions().items()
         )
 
     def opinions(self):

@@ -69,11 +69,16 @@ def page(pages):
     return pages["people"]
 
 
-def show(driver, page, width, scheme="light", media=""):
+def resize(driver, width, height):
+    phone = width <= WIDTHS["phone"]  # its scroll bars take no room
     driver.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone},
     )
+
+
+def show(driver, page, width, scheme="light", media=""):
+    resize(driver, width, 900)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     driver.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"media": media, "features": features}
@@ -87,10 +92,7 @@ def keep(driver, name):
     if folder:
         size = driver.execute_script("return document.documentElement.scrollHeight")
         width = driver.execute_script("return innerWidth")
-        driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": size, "deviceScaleFactor": 1, "mobile": False},
-        )
+        resize(driver, width, size)
         driver.save_screenshot(str(Path(folder) / f"{name}.png"))
 
 
@@ -142,7 +144,7 @@ return [wide.scrollLeft, cell.getBoundingClientRect().left,
 ASKED = """
 arguments[0].scrollIntoView({inline: 'center', block: 'start'});
 arguments[0].focus();
-const box = arguments[0].querySelector('.said rect').getBoundingClientRect();
+const box = arguments[0].querySelector('.note rect').getBoundingClientRect();
 return [box.left, box.right];
 """
 
@@ -204,7 +206,7 @@ def test_printed_it_is_light_and_open(chromium, page):
 def test_a_box_shows_its_path(chromium, page):
     show(chromium, page, 800)
     node = chromium.find_elements(By.CSS_SELECTOR, ".sct .node")[-1]
-    said = node.find_element(By.CSS_SELECTOR, ".said")
+    said = node.find_element(By.CSS_SELECTOR, ".note")
     assert said.value_of_css_property("visibility") == "hidden"
     chromium.execute_script("arguments[0].focus()", node)  # as a tap or a key does
     assert said.value_of_css_property("visibility") == "visible"

@@ -28,8 +28,8 @@ from .._journal import fingerprint
 from .._labels import in_chunks
 from .._stopping import StoppingRule
 from .._strategy import SamplingStrategy
-from ._learner import ActiveLearner
 from ._metric_limits import N_CELLS, MetricCells, MetricLimits
+from ._pool_learner import PoolLearner
 
 METRICS = ("accuracy", "error", "precision", "recall", "f1", "log_loss")
 OF_A_CLASS = ("precision", "recall", "f1")
@@ -303,24 +303,8 @@ class Evaluation:
         return float(label != self.predicted[row]), loss
 
 
-class _MethodOfInstances:
-    """Method that objects have, but not their class.
-
-    Tools that list trainable classifiers look for classes with `predict`, and an
-    evaluator does not train its classifier.
-    """
-
-    def __init__(self, name):
-        self.name = name
-
-    def __get__(self, instance, owner):
-        if instance is None:
-            raise AttributeError(f"{owner.__name__} evaluates a fitted classifier.")
-        return getattr(super(ModelEvaluator, instance), self.name)
-
-
-class ModelEvaluator(ActiveLearner):
-    """Learner whose classifier is fixed and evaluated by few labels.
+class ModelEvaluator(PoolLearner):
+    """Evaluation of a fitted classifier by few labels of a pool.
 
     Use it instead of an :class:`ActiveLearner` in a :class:`LabelingSession`, or with
     its methods `query` and `teach`, to estimate a metric of a fitted classifier on a
@@ -372,6 +356,10 @@ default="accuracy"
 
     Notes
     -----
+    The first rows are drawn uniformly, until both a correct and a wrong prediction have
+    been labeled (for recall and F1, a positive and another row). Before, unequal
+    probabilities could only widen the limits.
+
     Rows are drawn without replacement, and the expected contribution of each row is
     subtracted as a control variate [2]_. Each value of the metric is a null hypothesis
     that is tested by betting [1]_; the limits contain the values that are not rejected.
@@ -413,8 +401,6 @@ default="accuracy"
     }
 
     _shows_predictions = False  # in a session, because they influence people
-    predict = _MethodOfInstances("predict")
-    predict_proba = _MethodOfInstances("predict_proba")
 
     def __init__(
         self,

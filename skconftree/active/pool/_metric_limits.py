@@ -263,9 +263,10 @@ class MetricLimits:
         cells = self.cells
         return cells.step_numerator[:, None] - ratios * cells.step_denominator[:, None]
 
-    def _expected(self):
-        # Expected numerator and denominator of all rows that are left.
-        cells, p = self.cells, self.chance
+    def _expected(self, p):
+        # Numerator and denominator of all rows that are left, if the outcome 1 has the
+        # probability p in each cell.
+        cells = self.cells
         return np.array(
             [
                 self._low.sum() + (p * cells.step_numerator) @ self._span,
@@ -273,22 +274,35 @@ class MetricLimits:
             ]
         )
 
+    def _cautious(self):
+        # Probability of the outcome 1 in each cell, if the rarer outcome is less likely
+        # than expected: 0 before its first label, half of it after this label. Unequal
+        # weights help only if the outcome occurs; otherwise, uniform draws are best.
+        n, ones = self.n_of_cell.sum(), self.ones.sum()
+        if 2 * ones <= n:
+            return self.chance * ones / (ones + 1)
+        return 1.0 - (1.0 - self.chance) * (n - ones) / (n - ones + 1)
+
     def _best_weight(self):
         # The weight of the rows of each cell by which the evidence grows fastest.
         inside = np.flatnonzero(self.left > 0)
-        numerator, denominator = self._first_known + self._expected()
+        likely = self._cautious()
+        numerator, denominator = self._first_known + self._expected(likely)
         if len(inside) < 2 or denominator <= 0.0:
             return self.weight
         center = float(np.clip(numerator / denominator, 0.0, 1.0))
-        p = self.chance[inside]
+        p, likely = self.chance[inside], likely[inside]
         span = (self._span / np.maximum(self.left, 1))[inside]
         size = self.left[inside]
-        deviation = np.abs(self._unit(np.array([center]))[inside, 0]) * span
-        deviation = np.maximum(deviation * np.sqrt(p * (1.0 - p)), 1e-6)
-        # approximate confidence limits, at which the growth matters
-        width = size @ deviation / denominator * np.sqrt(-2.0 * np.log(self.alpha / 2))
-        width /= np.sqrt(max(self.n_draws, N_UNIFORM))
+        step = np.abs(self._unit(np.array([center]))[inside, 0]) * span
+        deviation = np.maximum(step * np.sqrt(p * (1.0 - p)), 1e-6)
+        # approximate confidence limits, at which the growth matters; if one outcome did
+        # not occur, `level` is the limit of its share
+        level = -np.log(self.alpha / 2.0) / max(self.n_draws, N_UNIFORM)
+        width = np.sqrt(2.0 * level) * (size @ (step * np.sqrt(likely - likely**2)))
+        width = max(width, level * (size @ step)) / denominator
         ratios = np.clip([center - width, center + width], 1e-4, 1.0 - 1e-4)
+        numerator, denominator = self._first_known + self._expected(self.chance)
         expected = numerator - ratios * denominator
         residuals = [part[inside].T for part in self._residuals(ratios, self.chance)]
         unit = self._unit(ratios)[inside].T * span  # by ratio and cell
@@ -296,7 +310,7 @@ class MetricLimits:
         weights = deviation ** POWERS[:, None]
         total = (weights @ size)[:, None]
         drawn, scale = size * weights / total, total / weights
-        chances = np.stack([drawn * (1.0 - p), drawn * p])[:, None]
+        chances = np.stack([drawn * (1.0 - likely), drawn * likely])[:, None]
         values = np.stack([-p * unit, (1.0 - p) * unit])[:, :, None] * scale
         # the first ratio is too low, the second one too high
         ends = np.stack(
@@ -356,7 +370,7 @@ class MetricLimits:
                 cells.base[k] + self.chance[k] * cells.step_denominator[k],
             ]
         )
-        total = self.known + self._expected()
+        total = self.known + self._expected(self.chance)
         x = (value - expected) * (weights / self.weight[k])
         self._bet(x, -total, weights)
         # gives equal weights to the rows of a sample without replacement

@@ -377,7 +377,8 @@ class QueryMixin:
             the run in a :class:`ConsoleOracle`. Required unless `oracles` is passed.
         budget : int, default=None
             Maximum number of answers, including those of earlier calls of `run` and
-            `teach`, but neither initial labels nor skipped rows. None: no limit.
+            `teach`, but neither initial labels, skipped rows nor withdrawn labels.
+            None: no limit.
         stop : stopping rule or list of them, default=None
             Evaluated before each query; one of them suffices.
         save : path, default=None

@@ -94,6 +94,17 @@ class LearnerView:
         """The classifier; None before there are labels of two classes."""
         return self._consistent._model()
 
+    def predict(self, X):
+        """Labels that the classifier predicts."""
+        return self._consistent._predict(X)
+
+    def predict_proba(self, X):
+        """Probabilities that the classifier predicts; None if it has none."""
+        learner = self._consistent
+        if not hasattr(getattr(learner, "estimator_", None), "predict_proba"):
+            return None
+        return learner._predict_proba(X)
+
     @property
     def labels(self):
         """Labels to choose from if the learner has no `classes`."""
@@ -756,9 +767,11 @@ class RecordedLearner:
         rows = [row for row in rows if row not in reserved]
         if not rows:
             return None
-        if self.view.model is None or not hasattr(self.learner, "predict_proba"):
+        proba = None
+        if self.view.model is not None:
+            proba = self.view.predict_proba(take(self.view.X, np.array(rows)))
+        if proba is None:
             return int(rng.choice(rows))
-        proba = self.learner.predict_proba(take(self.view.X, np.array(rows)))
         codes = self.view.codes[rows]
         # rows of an incomplete query have no code: they are not learned yet
         doubt = np.where(codes < 0, -1.0, 1.0 - proba[np.arange(len(rows)), codes])

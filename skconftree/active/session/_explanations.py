@@ -265,8 +265,8 @@ def _changed(learner, n):
     if not hasattr(before, "estimator_"):
         return 1.0
     rows = np.arange(view.n_rows)
-    after = in_chunks(view.X, rows, learner.predict)
-    return (after != in_chunks(view.X, rows, before.predict)).mean()
+    after = in_chunks(view.X, rows, view.predict)
+    return (after != in_chunks(view.X, rows, LearnerView(before).predict)).mean()
 
 
 def read_suggestions(suggested, labels, n_rows):
@@ -353,7 +353,8 @@ class Progress(NamedTuple):
     Parameters
     ----------
     n_answers : int
-        Number of labels, including second opinions but not skipped rows.
+        Number of queried labels, including second opinions, but neither skipped rows
+        nor withdrawn labels.
     budget : int or None
         Maximum number of labels.
     n_rows : int

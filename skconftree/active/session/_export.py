@@ -21,11 +21,17 @@ def _rows(session):
     predicted, proba = session.predictions()
     labels = session.learner.y_
     initial = set(session._record.view.start.rows.tolist())
+    suggested, source = [None] * len(labels), None
+    if session._record.suggestions:
+        delivered = session.delivered_labels()
+        suggested, source = delivered.labels.tolist(), delivered.source
     unlabeled = {"label": None, "annotator": None, "at": None, "opinions": []}
     for row, label in enumerate(labels):
         answer = answers.get(row, unlabeled)
         if row in initial and row not in answers:
             answer = unlabeled | {"label": label, "annotator": "the table"}
+        elif row not in answers and suggested[row] is not None:
+            answer = unlabeled | {"label": suggested[row], "annotator": source}
         annotators = frozenset(by for by, _ in answer["opinions"][:2])
         kappa = kappas.get(annotators) if len(answer["opinions"]) > 1 else None
         yield (
@@ -69,8 +75,8 @@ def as_tasks(session):
     tasks = []
     for row, (answer, kappa, predicted, proba) in enumerate(_rows(session)):
         opinions = answer["opinions"]
-        if answer["annotator"] == "the table" and not opinions:
-            opinions = [("the table", answer["label"])]
+        if not opinions and answer["label"] is not None:
+            opinions = [(answer["annotator"], answer["label"])]
         task = {
             "data": {"row": row, **session._shown.values(row)},
             "annotations": [_annotation(label, by) for by, label in opinions],

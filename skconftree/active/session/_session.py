@@ -58,6 +58,7 @@ from ._terminal import ENDS, label_at_terminal
 
 if TYPE_CHECKING:
     from ..pool._estimate import ErrorEstimate
+    from ..pool._evaluate import ModelEvaluator
     from ..pool._learner import ActiveLearner
 
 
@@ -79,10 +80,11 @@ class LabelingSession:
 
     Parameters
     ----------
-    learner : ActiveLearner
-        Active learner that selects the rows. The session fits it to the pool, the rows
-        to label. If it has `classes`, these are the labels to choose from. When the
-        file is opened again, there may be more of them.
+    learner : ActiveLearner or ModelEvaluator
+        Active learner that selects the rows, or an evaluator that draws them. The
+        session fits it to the pool, the rows to label. If it has `classes`, these are
+        the labels to choose from. When the file is opened again, there may be more of
+        them.
     path : str or path-like
         File of the journal, which is created if it does not exist. One session at a
         time can write to it.
@@ -94,7 +96,7 @@ class LabelingSession:
         the file is opened again, pass them only if new rows have initial labels.
     budget : int, default=None
         Maximum number of answers, including those in the journal and second opinions,
-        but neither initial labels nor skipped rows. None: no limit.
+        but neither initial labels, skipped rows nor withdrawn labels. None: no limit.
     stop : stopping rule or list of them, default=None
         When to stop querying labels.
     annotator : str, default=None
@@ -132,7 +134,7 @@ class LabelingSession:
 
     Attributes
     ----------
-    learner : ActiveLearner
+    learner : ActiveLearner or ModelEvaluator
         The learner, with the labels of all complete queries.
     notes : list of str
         Notes on opening the journal, for example about an incomplete last line.
@@ -164,7 +166,7 @@ class LabelingSession:
 
     def __init__(
         self,
-        learner: ActiveLearner,
+        learner: ActiveLearner | ModelEvaluator,
         path: str | PathLike,
         X: TableLike,
         y: LabelsLike | None = None,
@@ -299,7 +301,7 @@ class LabelingSession:
         path: str | PathLike,
         X: TableLike,
         *,
-        learner: ActiveLearner | None = None,
+        learner: ActiveLearner | ModelEvaluator | None = None,
         budget: int | None = None,
         annotator: str | None = None,
         repeat: float | None = None,
@@ -317,7 +319,7 @@ class LabelingSession:
             File of the journal.
         X : array-like, sparse or frame of shape (n_rows, n_features)
             The pool with which the session was started. New rows may follow it.
-        learner : ActiveLearner, default=None
+        learner : ActiveLearner or ModelEvaluator, default=None
             None: it is restored from the parameters in the journal. This is not
             possible if they include functions, or estimators that are neither from
             scikit-learn nor from this package.
@@ -527,9 +529,9 @@ class LabelingSession:
         prediction = probability = None
         if self._record.has_model and self._record.view.shows_predictions:
             X = take(self._record.view.X, np.array([queried.row]))
-            prediction = self.learner.predict(X).tolist()[0]
-            if hasattr(self.learner, "predict_proba"):
-                probability = float(self.learner.predict_proba(X).max())
+            prediction = self._record.view.predict(X).tolist()[0]
+            proba = self._record.view.predict_proba(X)
+            probability = None if proba is None else float(proba.max())
         values = self._shown.values(queried.row)
         return Question(
             *(queried.row, values, prediction, probability, queried.again),
@@ -838,16 +840,15 @@ class LabelingSession:
         known = view.codes[view.labeled]
         if not hasattr(learner, "estimator_") or len(np.unique(known)) < 2:
             return None, None
-        X = view.X
-        proba = None
-        if hasattr(learner, "predict_proba"):
-            proba = learner.predict_proba(X)
-        return learner.predict(X), proba
+        return view.predict(view.X), view.predict_proba(view.X)
 
     def export(
         self, path: str | PathLike, format: Literal["csv", "label_studio"] = "csv"
     ) -> None:
         """Export all rows with their labels, annotators and predictions.
+
+        If suggested labels are checked (:meth:`delivered_labels`), rows that were not
+        queried have the suggested label, and its source is the annotator.
 
         Parameters
         ----------

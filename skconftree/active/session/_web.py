@@ -501,9 +501,10 @@ class _Api:
         return [n_own, crc32(repr(self.session.labels).encode())]
 
     def _undo(self, request):
-        # The last label of this person, who is then shown the row again.
+        # Withdraw the last label of this person, who is then shown the row again. If
+        # others have answered since, the row is in the list, without a label.
         try:
-            row = self.session.undo()
+            return _note(f"Row {self.session.undo()}: label withdrawn.")
         except ValueError:
             own = (
                 answer
@@ -514,7 +515,10 @@ class _Api:
             if row is None:
                 raise
             self.session.relabel(row, None)
-        return _note(f"Row {row}: label withdrawn.")
+        return _note(
+            f"Row {row}: label withdrawn. To label it again, use the list of earlier "
+            "labels."
+        )
 
     def _answer(self, request):
         label, row = self._label(request), self._row(request)

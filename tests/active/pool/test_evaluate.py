@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.effort import examples
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.naive_bayes import GaussianNB
@@ -158,17 +159,42 @@ def test_impossible_ratios():
     assert 0.75 <= high < 0.77
 
 
+def after_20_labels(seed):
+    # Two cells; 5 of the labels of the second one are 1.
+    stated = np.repeat([0.02, 0.5], [30, 20])
+    cells = ratio_cells("error", stated, np.zeros(50, dtype=bool), n_cells=2)
+    limits = MetricLimits(cells, 0.05, seed, np.array([0.2]))
+    for row in range(10):
+        limits.know(row, 0.0)
+        limits.know(30 + row, float(row < 5))
+    limits.plan()
+    return limits
+
+
 def test_draws_follow_the_weights():
-    stated = np.repeat([0.02, 0.5], [30, 10])
-    cells = ratio_cells("error", stated, np.zeros(40, dtype=bool), n_cells=2)
     drawn = []
     for seed in range(250):
-        limits = MetricLimits(cells, 0.05, seed, np.array([0.2]), n_uniform=0)
+        limits = after_20_labels(seed)
         drawn.append(limits.draw())
     share = 10 * limits.weight[1] / (limits.left @ limits.weight)
     assert limits.weight[1] > 1.5 * limits.weight[0]
     observed = (np.array(drawn) >= 30).mean()
     assert abs(observed - share) < 4.0 * np.sqrt(share * (1.0 - share) / 250)
+
+
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+def test_draws_are_uniform_until_both_outcomes_occur(outcome):
+    stated = RNG.random(300)
+    cells = ratio_cells("error", stated, np.zeros(300, dtype=bool))
+    limits = MetricLimits(cells, 0.05, 0, np.array([0.2]))
+    for _ in range(60):
+        limits.plan()
+        limits.observe(limits.draw(), outcome)
+        assert np.ptp(limits.weight) == 0.0
+    for other in (0.0, 1.0) * 20:
+        limits.plan()
+        limits.observe(limits.draw(), other)
+    assert np.ptp(limits.weight) > 0.0
 
 
 def test_cells_are_intervals_of_each_side():
@@ -296,6 +322,10 @@ def test_session_and_journal(tmp_path):
         session(GaussianNB().fit(X[60:90], Y[60:90]))
     with pytest.raises(JournalError, match="metric="):
         session(metric="recall")
+    with session() as again:  # predictions are those of the classifier
+        predicted, proba = again.predictions()
+        np.testing.assert_array_equal(predicted, MODEL.predict(X))
+        np.testing.assert_array_equal(proba, MODEL.predict_proba(X))
     with pytest.raises(ValueError, match="Pass learner=ModelEvaluator"):
         LabelingSession.resume(path, X)
 
@@ -315,6 +345,15 @@ def test_page_shows_the_report_but_no_prediction(tmp_path):
             act = {"do": "answer", "row": row, "label": label, "seen": state["seen"]}
             state = page._api.act(act)
         assert str(learner.report()) in state["ended"]
+
+
+def test_an_evaluator_is_not_a_classifier():
+    # tools that list trainable classifiers look for `predict`
+    assert not hasattr(ModelEvaluator, "predict")
+    assert not is_classifier(ModelEvaluator(MODEL))
+    evaluator = ModelEvaluator(MODEL, random_state=0).fit(X)
+    assert not hasattr(evaluator, "predict")
+    assert not hasattr(evaluator, "score")
 
 
 def test_half_width_stops():

@@ -14,14 +14,24 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
+from reference.browser import open_browser
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 
-from skconftree.active import ActiveLearner, LabelingSession, RiskBelow, WebOracle
+from skconftree.active import (
+    ActiveLearner,
+    LabelingSession,
+    ModelEvaluator,
+    MostLikelySampling,
+    RecallAbove,
+    RiskBelow,
+    WebOracle,
+)
 
 pytest.importorskip("selenium.webdriver", reason="selenium is missing")
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 pytestmark = pytest.mark.slow
@@ -57,6 +67,19 @@ class Person:
         self.driver.find_element(By.TAG_NAME, "body").send_keys(key)
         self.wait(lambda: self.see("note"))
 
+    def find(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def keys(self):
+        """Keys of the labels that the page shows, with what is on their buttons."""
+        shown = "[...document.querySelectorAll('#labels button')]"
+        return self.run(f"return {shown}.map((one) => one.innerText)")
+
+    def name(self, name):
+        """Enter a name, and wait for the row that is shown to it."""
+        self.driver.find_element(By.ID, "name").send_keys(name, Keys.ENTER)
+        self.wait(lambda: self.run("return state.annotator") == name)
+
     def label(self, n):
         for _ in range(n):
             self.press(str(y[self.row()] + 1))
@@ -77,6 +100,7 @@ class Person:
 
 @pytest.fixture
 def person(chromium):
+    chromium.execute_cdp_cmd("Network.clearBrowserCookies", {})  # the name of a person
     return Person(chromium)
 
 
@@ -149,7 +173,7 @@ def test_buttons_do_what_keys_do(person, path):
         session.answer(NAMES[0])
         n_lines = len(lines_of(path))
         person.press("1")
-        assert "in the meantime" in person.see("note")
+        assert "Another page has changed a label" in person.see("note")
         assert len(lines_of(path)) == n_lines
 
 
@@ -172,13 +196,185 @@ def test_a_crash_loses_nothing(person, tmp_path):
             os.kill(command.pid, signal.SIGKILL)
             command.wait()
             person.press("1")
-            assert "does not reply" in person.see("note")
+            assert "does not respond" in person.see("note")
         finally:
             command.kill()
             command.communicate()
     told = lines_of(tmp_path / "iris.answers.jsonl")
     assert len(told) == 36
     assert all(one["label"] == NAMES[y[one["row"]]] for one in told)
+
+
+def test_a_suggestion_is_taken_by_one_key(person, path):
+    """It is a guess: each label keeps its own key, and rows may have none."""
+    guesses = [NAMES[(code + (row % 4 == 0)) % 3] for row, code in enumerate(y)]
+    guesses = [None if row % 5 == 0 else one for row, one in enumerate(guesses)]
+    with open_session(path, suggested={"llm": guesses}) as session:
+        with WebOracle(session) as page:
+            person.open(page.url)
+            n_shown = 0
+            for _ in range(20):
+                row = person.row()
+                own = [f"{k + 1} {name}" for k, name in enumerate(NAMES)]
+                if guesses[row] is None:
+                    assert person.keys() == own
+                    assert "Suggested" not in person.see("row")
+                    person.label(1)
+                    continue
+                n_shown += 1
+                assert person.keys() == [f"= {guesses[row]}", *own]
+                assert f"Suggested: {guesses[row]} (llm)" in person.see("row")
+                if guesses[row] == NAMES[y[row]]:
+                    person.press("=")
+                else:
+                    person.label(1)
+                assert f"Row {row}: {NAMES[y[row]]}." in person.see("note")
+    assert 10 < n_shown < 20
+    told = lines_of(path)
+    assert [one["label"] for one in told] == [NAMES[y[one["row"]]] for one in told]
+    kept = [one.get("suggested") for one in told]
+    assert kept == [
+        None if guesses[one["row"]] is None else {"llm": guesses[one["row"]]}
+        for one in told
+    ]
+
+
+@pytest.mark.parametrize("agree", [True, False])
+def test_the_recall_is_shown_and_certified_on_request(person, path, agree):
+    """The numbers come with the first row found, the price before it is paid."""
+    learner = ActiveLearner(
+        GaussianNB(),
+        strategy=MostLikelySampling(NAMES[0]),
+        classes=NAMES,
+        random_state=0,
+    )
+    rule = RecallAbove(NAMES[0], recall=0.8, patience=5)
+    rows = np.r_[:12, 50:98]  # 12 of 60
+    with LabelingSession(learner, path, X[rows], stop=rule) as session:
+        with WebOracle(session) as page:
+            person.open(page.url)
+
+            def label_all():
+                while re.match(r"Row \d+", person.see("title")):
+                    row = rows[person.row()]
+                    person.press(str(y[row] + 1))
+                    found = sum(y[rows[one["row"]]] == 0 for one in session.answers())
+                    seen = person.see("progress")
+                    assert f", {found} setosa found" in seen
+                    assert ("recall" in seen) == (found > 0)
+
+            label_all()
+            assert not person.find("#bar")[0].is_displayed()  # there is no budget
+            report = session.progress().recall
+            assert f"(recall about {report.estimate:.0%}, at least " in person.see(
+                "progress"
+            )
+            assert "Certify the recall?" in person.see("title")
+            assert "To certify a recall of 80%, label " in person.see("title")
+            assert person.keys() == ["y yes", "n no"]
+            if not agree:
+                person.driver.find_element(By.TAG_NAME, "body").send_keys("n")
+                person.wait(lambda: person.keys() == [])
+                assert "Quit to end the session" in person.see("title")
+                assert lines_of(path)[-1]["certify"] is False
+                return
+            person.find("#labels button")[0].click()
+            person.wait(lambda: person.see("title").startswith("Row "))
+            label_all()
+            assert "The stopping rule is reached" in person.see("title")
+            assert session.progress().recall.lower_limit >= 0.8
+    decisions = [one["certify"] for one in lines_of(path) if "certify" in one]
+    assert decisions == [True]
+
+
+def test_two_people_label_different_rows(person, path):
+    """Each in a browser; a name is kept there, and each withdraws own labels only."""
+    with open_session(path) as session, WebOracle(session) as page:
+        with open_browser() as second:
+            anna, bert = person.open(page.url), Person(second).open(page.url)
+            anna.name("Anna")
+            bert.name("Jörg M.")
+            for _ in range(4):
+                assert anna.row() != bert.row()
+                row = anna.row()
+                bert.label(2)  # and the row of Anna is not among them
+                assert anna.row() == row
+                anna.label(1)
+                assert f"Row {row}: " in anna.see("note")
+            # a row that another person is shown is refused, whoever asks for it
+            row = bert.row()
+            said = anna.run(
+                f"return call('act', {{method: 'POST', body: JSON.stringify("
+                f"{{do: 'answer', row: {row}, label: 0, seen: state.seen}}), headers: "
+                "{'Content-Type': 'application/json'}}).then(String, String)"
+            )
+            assert "Error" in said
+            # who withdraws a label withdraws the last own one
+            own = [one["row"] for one in lines_of(path) if one["by"] == "Jörg M."][-1]
+            bert.press("u")
+            assert f"Row {own}: label withdrawn. To label it" in bert.see("note")
+            bert.find("summary")[0].click()
+            choice = bert.find(f"select[aria-label='label of row {own}']")[0]
+            assert Select(choice).first_selected_option.text == "no label"
+            Select(choice).select_by_index(y[own])
+            bert.wait(lambda: f"Row {own}: {NAMES[y[own]]}." in bert.see("note"))
+            anna.open(page.url)  # the browser knows the name
+            assert anna.run("return state.annotator") == "Anna"
+            anna.find("summary")[0].click()
+            assert "Jörg M." in anna.see("answers")
+            assert "Anna" not in anna.see("answers")
+            bert.driver.find_element(By.TAG_NAME, "body").send_keys("q")
+            bert.wait(
+                lambda: "can be closed" in bert.run("return document.body.innerText")
+            )
+            anna.label(1)  # goes on alone
+            assert not page.wait(0)
+    told = [one for one in lines_of(path) if one.get("label") is not None]
+    assert {one["by"] for one in told} == {"Anna", "Jörg M."}
+    assert all(one["label"] == NAMES[y[one["row"]]] for one in told)
+
+
+def test_a_label_is_added(person, path):
+    with open_session(path) as session, WebOracle(session) as page:
+        person.open(page.url).label(2)
+        row = person.row()
+        # the dialog itself is the browser's, and another one in each
+        for typed in (None, " ", " hybrid "):
+            person.run(f"window.prompt = () => {json.dumps(typed)}")
+            person.driver.find_element(By.TAG_NAME, "body").send_keys("+")
+        person.wait(lambda: "New label: hybrid." in person.see("note"))
+        assert person.keys()[-1] == "4 hybrid"
+        assert person.row() == row
+        person.press("4")
+        assert f"Row {row}: hybrid." in person.see("note")
+        assert lines_of(path)[-2]["classes"][-1] == "hybrid"
+        assert session.answers()[0]["label"] == "hybrid"
+        person.press("u")
+        assert session.progress().n_answers == 2
+        person.find("summary")[0].click()
+        choices = Select(person.find("#answers select")[0]).options
+        assert [one.text for one in choices] == [*NAMES, "hybrid", "no label"]
+
+
+def test_an_evaluation_shows_no_prediction(person, path):
+    """Who labels to judge a model must not see what it predicts."""
+    model = GaussianNB().fit(X[::3], [NAMES[code] for code in y[::3]])
+    learner = ModelEvaluator(model, random_state=0)
+    pool = np.flatnonzero(np.arange(150) % 3)
+    with LabelingSession(learner, path, X[pool], budget=12) as session:
+        with WebOracle(session) as page:
+            person.open(page.url)
+            for n in range(12):
+                assert person.see("progress") == f"{n} of 12"
+                assert person.find("#bar")[0].get_property("value") == n
+                assert "predicted" not in person.run("return document.body.innerText")
+                person.press(str(y[pool[person.row()]] + 1))
+            assert "The budget is used up" in person.see("title")
+            assert str(learner.report()) in person.see("title")
+            person.press("%")
+            assert str(learner.report()) in person.see("note")
+            person.press("u")
+            assert person.see("progress") == "11 of 12"
 
 
 HOSTILE = [
@@ -232,6 +428,15 @@ def test_pictures_of_the_folder(person, path, tmp_path):
         assert picture.get_property("naturalWidth") == 30
         for value in values[1:]:
             assert value in person.see("row")
+        # an earlier answer keeps its picture, as a thumbnail
+        row = person.row()
+        person.label(1)
+        person.driver.find_element(By.TAG_NAME, "summary").click()
+        (small,) = person.find("#answers img")
+        person.wait(lambda: small.get_property("complete"))
+        assert small.get_attribute("src").endswith(f"picture/{row}/0")
+        assert small.get_property("naturalWidth") == 30
+        assert 0 < small.size["height"] <= 64
         for wrong in ("picture/../../out.png", "picture/0/%2e%2e%2fout.png"):
             person.driver.get(page.url + wrong)
             assert "This address does not exist" in person.driver.page_source
@@ -278,9 +483,10 @@ Promise.all(tries).then((found) => { window.found = found; document.title = "don
 
 def test_another_origin_cannot_answer_even_with_the_token(person, path):
     with open_session(path) as session, WebOracle(session) as page:
+        row = person.open(page.url).row()
+        seen = person.run("return state.seen")
         before = path.read_bytes()
-        row = session.question().row
-        said = json.dumps({"do": "answer", "row": row, "label": 0, "seen": 0})
+        said = json.dumps({"do": "answer", "row": row, "label": 0, "seen": seen})
         attack = ATTACK.replace("URL", page.url).replace("SAID", said)
         with other_origin(attack) as url:
             person.driver.get(url)

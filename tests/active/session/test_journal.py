@@ -237,6 +237,25 @@ def test_which_opinion_resolves():
     assert holds(lines) == [(5, "ham"), (6, "spam")]
 
 
+def test_withdrawn_labels_are_not_answers():
+    lines = [
+        asked(5, "ham", 1, by="a"),
+        asked(6, None, 2, by="a"),  # skipped
+        asked(5, "spam", again=True, by="b"),
+    ]
+    expected = 2
+    for line, more in (
+        (asked(5, "spam", by="a"), 0),  # a changed label
+        (asked(6, "ham", by="b"), 1),  # a label of a skipped row
+        (asked(6, "spam", by="a"), 0),  # nobody was asked for it
+        (asked(5, None, by="b"), -2),  # both labels of the row are withdrawn
+        (asked(5, "ham", by="b"), 1),
+    ):
+        lines.append(line)
+        expected += more
+        assert Ledger(lines).n_answers == expected
+
+
 def test_labels_of_two_types_are_two_opinions():
     lines = [asked(5, 1, 1), asked(5, "1", again=True), asked(5, "1", by="c")]
     assert holds(lines, "majority") == [(5, "1")]

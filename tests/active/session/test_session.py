@@ -126,6 +126,10 @@ def test_the_budget_counts_all_answers(path):
     with LabelingSession.resume(path, X, budget=13) as one:
         give(one, 1)
         assert one.learner.n_labeled_ == 13
+        one.relabel(one.answers()[5]["row"], None)
+        assert one.progress().n_answers == one.learner.n_labeled_ == 12
+        give(one, 1)
+        assert one.progress().ended == "budget"
 
 
 def test_labels_have_types(path):
@@ -1139,6 +1143,20 @@ def test_a_session_checks_suggested_labels(tmp_path):
         assert one.progress().ended == "rule"
         assert one.progress().limit <= 0.05
         delivered = one.delivered_labels()
+        checked = [answer["row"] for answer in one.answers()]
+        one.export(tmp_path / "out.csv")
+        one.export(tmp_path / "out.json", "label_studio")
+    with open(tmp_path / "out.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["label"] for line in lines] == delivered.labels.tolist()
+    by = ["" if row in checked else "llm" for row in range(300)]
+    assert [line["annotator"] for line in lines] == by
+    assert [bool(line["at"]) for line in lines] == [name == "" for name in by]
+    tasks = json.loads((tmp_path / "out.json").read_text())
+    for task, label, name in zip(tasks, delivered.labels, by, strict=True):
+        (result,) = task["annotations"][0]["result"]
+        assert result["value"]["choices"] == [label]
+        assert result.get("meta") == ({"annotator": name} if name else None)
     assert delivered.source == "llm"
     assert (delivered.labels != y).mean() <= delivered.error_limit <= 0.05
     assert 20 < delivered.n_checked < 200
