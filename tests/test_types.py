@@ -23,10 +23,12 @@ ROOMS = {"": skconftree} | {
         *("inspection", "large", "linear_model", "testing", "tree"),
     )
 }
-# What these give has no types: objects of libraries without, and a compiled kernel.
+# What these give has no types: objects of libraries without, a compiled kernel, and a
+# model of a class that only the file has.
 OF_OTHERS = {
     *("cost_complexity_pruning_path", "decision_path", "to_frame", "to_sklearn"),
     *("kernel", "model_after", "predict_one", "prune", "to_tree"),
+    *("export_onnx", "load_model", "predict_many", "predict_proba_many"),
 }
 
 

@@ -9,6 +9,7 @@ table, of which the elements of a batch's rows are passed on.
 
 import os
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -208,7 +209,10 @@ class ParquetParts:
         return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def iter_batches(source, columns=None):
+def iter_batches(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: Sequence[str] | None = None,
+) -> Iterator[Any]:
     """Read the rows of Parquet files in batches, such as to predict them.
 
     Parameters

@@ -68,7 +68,7 @@ class ErrorEstimate(NamedTuple):
             "without its fold."
         )
 
-    def sentence(self, noun):
+    def sentence(self, noun: str) -> str:
         """Describe the estimate, without a full stop.
 
         Parameters

@@ -456,7 +456,7 @@ class ConfTreeSampling(_ProbabilisticStrategy):
 
     consistency: Literal["theory", "practical"] = "theory"
     c: float = 1.0
-    probability: Callable[..., Any] = query_probability
+    probability: Callable[..., ArrayLike] = query_probability
 
     def chances(self, context: StreamContext) -> Floats:
         if context.estimator is None:
@@ -611,7 +611,7 @@ class SplitConfTreeSampling(_RandomBranch, ConfTreeSampling):
         nu: float = 0.2,
         consistency: Literal["theory", "practical"] = "theory",
         c: float = 1.0,
-        probability: Callable[..., Any] = query_probability,
+        probability: Callable[..., ArrayLike] = query_probability,
         n_accounts: Literal[1, 2] = 2,
     ) -> None:
         super().__init__(consistency, c, probability)
