@@ -387,7 +387,7 @@ class DelayedStep:
         )
 
 
-MAX_WEIGHT = 1e300  # total weight of a run, so that metrics are finite
+MAX_WEIGHT = 1e300  # of all rows of a run, so that metrics are finite
 
 # Defaults of parameters that pickles of older versions do not have; NO_DEFAULT: none.
 SETTINGS = {"estimator": NO_DEFAULT, "delay": 0}
@@ -747,7 +747,7 @@ class PrequentialEvaluator(Lockable):
             added. The metrics are then unchanged, and so is the estimator if it
             validates its input before it learns the first row.
         """
-        rows = dictionaries_in(X)
+        rows = dictionaries_in(X)  # a list of them, None if X is a table
         if rows is None:
             return self._learn(*checked_rows(X, y, sample_weight), delay, time)
         is_single = rows[0] is X
@@ -789,7 +789,10 @@ class PrequentialEvaluator(Lockable):
         if not len(y):
             return None
         if (time is not None) != self._by_time and self._n_arrived:
-            raise ValueError("time must be passed in all calls of a run, or in none.")
+            raise ValueError(
+                "time must be passed in all calls of update, or in none. The calls "
+                f"before had {'a' if self._by_time else 'no'} time."
+            )
         if weight is not None:
             self._check_accepts("sample_weight")
             with np.errstate(over="ignore"):
@@ -797,7 +800,8 @@ class PrequentialEvaluator(Lockable):
                 total += np.nansum(self._waiting.entries["weight"])
             if not total <= MAX_WEIGHT:
                 raise ValueError(
-                    f"sample_weight must sum to at most {MAX_WEIGHT:g} in a run."
+                    f"sample_weight must sum to at most {MAX_WEIGHT:g} over all calls. "
+                    f"Got {total:g}. Divide all weights by a constant."
                 )
         delay = self.delay if delay is None else delay
         is_delayed = time is not None or np.any(delay) or self.n_waiting_

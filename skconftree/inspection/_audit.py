@@ -6,9 +6,8 @@ branch and class is significant at the *level*, the p-value that it must not exc
 which the correction for multiple comparisons assigns to it. A *distilled* tree is
 fitted to the predictions of a classifier; it has the attribute `fidelity_`. An
 *e-value* is a measure of evidence, such as a likelihood ratio, that remains valid when
-rows are added. *Honest* counts are class counts of held-out rows, which the method
-`recount_leaves` of a tree stores. The *state* of an audit is what is pickled. Functions
-decorated by `reads_argument` take the lock of a tree for reading.
+rows are added. Functions decorated by `reads_argument` take the lock of a tree for
+reading.
 """
 
 from __future__ import annotations
@@ -359,7 +358,10 @@ def _tests(tree):
 
 
 def stored_counts(estimator):
-    """Return the counts of held-out rows per node and class that a tree has stored."""
+    """Return the counts of held-out rows per node and class that a tree has stored.
+
+    They are its `honest_counts_`, which the method `recount_leaves` has counted.
+    """
     final = _final(estimator)
     counts = getattr(final, "honest_counts_", None)
     if counts is None:

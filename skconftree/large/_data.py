@@ -7,8 +7,7 @@ from 0; a split assigns an outcome to each code of its feature. An engine
 (`LocalEngine`, `DaskEngine`) counts rows and divides those of a node by outcome, where
 they are stored. `members` are the indices of a node's rows in each part. The rows of a
 small node are gathered in one process, which grows the whole subtree. A thread team is
-a pool of threads that share the work, and a reporter reports progress. Look-ahead
-chooses a split by the trees that can be grown below it.
+a pool of threads that share the work.
 """
 
 import threading
@@ -320,7 +319,11 @@ class PartedData:
         self._table_lock, self._codes_lock = threading.Lock(), threading.Lock()
 
     def columns(self):
-        """Return the codes of all rows as a table in the memory of this process."""
+        """Return the codes of all rows as a table in the memory of this process.
+
+        They are needed if threads grow a tree in memory, and for look-ahead, which
+        chooses a split by growing trees below several candidates.
+        """
         with self._table_lock:
             if self._table is None:
                 if not self._engine.is_one_part and self.n_rows > MAX_GATHERED:

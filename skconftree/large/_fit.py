@@ -3,13 +3,12 @@
 `parts` (`ParquetParts`, `DaskParts`) has methods for passes over the table: `map` calls
 a function with the columns of each part, and so does `each` (of files) in threads;
 `total` adds up counts. They also take arrays with one element per row of the table
-(`_by_row`), of which the elements of a part's rows are passed on.
-
-Values are replaced by codes: indices of the bins, categories or distinct values
-(*levels*) of a column. Bins are found by counting values in intervals (cells), and a
-coder maps values to codes. A `query` is what a pass has to count for a column. A
-`schema` has the names, types and categories of the columns, and a reader converts a
-part to float32. A thread team is a pool of threads.
+(`_by_row`), of which the elements of a part's rows are passed on. A reader converts a
+part to float32. Values are replaced by codes: indices of the bins, categories or
+distinct values (*levels*) of a column. Bins are found by counting values in intervals
+(cells), and a coder maps values to codes. A `query` is what a pass has to count for a
+column. A `schema` has the names, types and categories of the columns. A thread team is
+a pool of threads.
 """
 
 from __future__ import annotations

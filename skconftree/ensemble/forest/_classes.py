@@ -209,11 +209,11 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     categories_ : list or None
         Categories of each categorical column, as in the tree.
     max_features_ : int
-        The resolved value of `max_features`.
+        The inferred value of `max_features`.
     bound_ : bound object, None or list
-        The resolved bound, or the list of resolved bounds.
+        The bound that was used, or the list of bounds.
     criterion_ : str, class, object or list of str
-        The resolved criterion, or the criterion of each bound.
+        The criterion that was used, or the criterion of each bound.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
         Out-of-bag class probabilities: the mean over the trees whose sample does not
         contain the row. NaN for rows of weight 0 and rows that all samples contain.
@@ -365,9 +365,9 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     estimator_ = fitted("template", "The first tree as an unfitted estimator.")
     estimators_ = fitted("estimators", "The trees.")
     estimators_samples_ = fitted("samples", "Rows in the sample of each tree.")
-    max_features_ = fitted("max_features", "The resolved `max_features`.")
-    bound_ = fitted("bound", "The resolved bound, or the list of resolved bounds.")
-    criterion_ = fitted("criterion", "The resolved criterion, or one for each bound.")
+    max_features_ = fitted("max_features", "The inferred value of `max_features`.")
+    bound_ = fitted("bound", "The bound that was used, or the list of bounds.")
+    criterion_ = fitted("criterion", "The criterion, or the criterion of each bound.")
     oob_decision_function_ = fitted("known_oob.proba", "Out-of-bag probabilities.")
     oob_score_ = fitted("known_oob.score", "Score of the out-of-bag predictions.")
     unbiased_feature_importances_ = fitted(

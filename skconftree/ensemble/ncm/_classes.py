@@ -72,8 +72,8 @@ class NCMEstimator(ModelClassifier):
     the class of its models, `_kind`.
     """
 
-    bound_ = fitted("bound", "The resolved bound (split rule).")
-    criterion_ = fitted("criterion", "The resolved criterion.")
+    bound_ = fitted("bound", "The bound (split rule) that was used.")
+    criterion_ = fitted("criterion", "The criterion that was used.")
     n_updates_ = fitted("n_updates", "Number of updates by `partial_fit`.")
 
     def _validate_params(self):
@@ -240,9 +240,9 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` had string column names.
     bound_ : bound object or None
-        The resolved bound.
+        The bound that was used.
     criterion_ : str
-        The resolved criterion.
+        The criterion that was used.
     tree_ : NCMTree
         The nodes as read-only arrays: ``counts``, ``proba``, ``children_left``,
         ``parent``, ``evidence`` (test statistics of splits) and others, and

@@ -135,9 +135,9 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if `X` had string column names.
     bound_ : bound object or None
-        The resolved bound, the rule that accepts splits.
+        The bound that was used, which is the rule that accepts splits.
     criterion_ : str
-        The resolved criterion.
+        The criterion that was used.
     tree_errors_ : ndarray of shape (n_trees,) or None
         Out-of-bag error of each tree before the last update, on stored rows outside its
         sample and on the new rows; NaN if there were none. None unless the last call
