@@ -107,12 +107,12 @@ def _is_compact(model):
 
 
 def _of_journal(path):
-    found = LabelingSession.describe(path)
-    n_columns, labels = found["n_columns"], found["labels"]
+    contents = LabelingSession.describe(path)
+    n_columns, labels = contents["n_columns"], contents["labels"]
     return {
         "contains": "journal of labels",
-        "written by": _versions(found["version"]),
-        "rows": f"{found['n_rows']:,}, {found['n_labeled']:,} with a label",
+        "written by": _versions(contents["version"]),
+        "rows": f"{contents['n_rows']:,}, {contents['n_labeled']:,} with a label",
         "columns": "texts" if n_columns is None else f"{n_columns:,}",
         "classes": _counted_names(len(labels), labels),
     }

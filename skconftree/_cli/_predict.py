@@ -112,8 +112,9 @@ def _explanations(model, X, names):
 
 
 def _as_sum(record, names, label):
-    # The score is the log odds of `label`, or its score relative to the other classes.
-    # It is the sum of a base (the intercept) and of terms of the columns and the leaf.
+    # With two classes, the score is the log odds of `label`; with more, its linear
+    # score relative to the other classes. It is the sum of a base (the intercept) and
+    # of terms of the columns and the leaf.
     parts = [("base", record["base"])]
     parts += [(names[column], value) for column, value in record["columns"]]
     parts.append((f"leaf {record['leaf'][0]}", record["leaf"][1]))

@@ -1,12 +1,12 @@
 """HTML reports of ``fit`` and ``stream``.
 
 `nodes` are records of `tree.node_table`: split, branches, class counts and *evidence*,
-the number of candidate splits that would look as good by chance. The *level of
-evidence* of a split is a category of its adjusted p-value. A confidence tree only makes
-splits for which this number is small.
-`accuracy_curve` is the accuracy along a stream: number of rows, accuracy of the tree
-and of repeating the previous label. A partially linear tree adds a linear *score* of
-the columns to the values of its leaves.
+the number of candidate splits that would look as good by chance. A confidence tree only
+makes splits for which this number is small. The *level of evidence* of a split is a
+category of its adjusted p-value. A partially linear tree adds a linear *score* of the
+columns to the values of its leaves. Of a stream, `record` has the metrics of the
+evaluation, and `accuracy_curve` is the accuracy over time: number of rows, accuracy of
+the tree and of repeating the previous label.
 """
 
 import os

@@ -23,7 +23,7 @@ MAX_BARS = 12
 MAX_DRIFTS = 60  # marked in a figure
 N_BARS = 24  # of a histogram
 WIDE, TALL, EDGE = 340, 110, 8  # width of a figure, height of a plot, margin
-LETTER, LINE = 6.9, 13  # approximate width of a letter, and height of a line
+LETTER, LINE = 6.9, 13  # approximate width of a letter of 11 pixels, height of a line
 MAX_LINES = 4  # of labels above a histogram
 
 
@@ -218,6 +218,7 @@ def accuracy(accuracy_curve, drifts):
             f'<line class="drift" x1="{x:.1f}" y1="{top - 6}" x2="{x:.1f}" '
             f'y2="{top + tall}"><title>drift detected after row {row:,}</title></line>'
         )
+    # the kind is the class of the line in `_report.css`
     for kind, values in (("before", no_change), ("latest", latest), ("ours", ours)):
         points = " ".join(
             "{:.1f},{:.1f}".format(*at(row, value))

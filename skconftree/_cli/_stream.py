@@ -3,9 +3,10 @@
 The *fingerprint* of a table is a checksum of the rows that have been read. A value is
 *unparseable* if it is a text in a numeric column.
 
-A `stream` is the reader of the table. A model stores the names of the `readings`, the
-parsers of its columns. A record has the metrics so far, including those of a baseline
-that predicts the previous label (*no change*).
+A `stream` is the reader of the table. The metadata of a saved model contain the
+`readings`, the names of the parsers of its columns, and the state of the evaluation
+(`run`). A record has the metrics so far, including those of a baseline that predicts
+the previous label (*no change*).
 """
 
 import contextlib
@@ -143,11 +144,11 @@ class Run:
         self.is_saved = False
         if options.resume and os.path.exists(options.output):
             self.is_saved = True
-            tree, progress = load(options.output, self._check)
+            tree, metadata = load(options.output, self._check)
             self.tree = with_columns(tree, None)
             self.evaluator = self._make_evaluator()
             try:
-                self.evaluator.__setstate__(progress["run"])
+                self.evaluator.__setstate__(metadata["run"])
             except Exception as error:  # an invalid state can fail in many ways
                 raise UserError(f"{options.output} cannot be read: {error}") from error
             self.evaluator.estimator = self.tree
@@ -401,7 +402,7 @@ class Run:
         self.is_saved = True
         run = self._evaluator_state()
         run["cpu_seconds_"] = 0.0  # not a property of the stream
-        progress = {
+        metadata = {
             "version": __version__,
             **self._identity(),
             "delimiter": self.stream.dialect.delimiter,
@@ -418,7 +419,7 @@ class Run:
         # The tree is trained on arrays; the saved tree has column names.
         names = np.array(self.stream.features, dtype=object)
         tree = with_columns(self.tree_with_dates(), names)
-        save(self.options.output, tree, progress, self.scratch)
+        save(self.options.output, tree, metadata, self.scratch)
 
 
 MAX_POINTS = 400  # of the accuracy over time

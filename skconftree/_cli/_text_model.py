@@ -56,8 +56,8 @@ def _words(state):
 
 
 def _fit_categories(values):
-    found, counts = np.unique(np.array(_texts(values)), return_counts=True)
-    return {"values": found.tolist(), "counts": counts}
+    categories, counts = np.unique(np.array(_texts(values)), return_counts=True)
+    return {"values": categories.tolist(), "counts": counts}
 
 
 def _categories(state):
@@ -126,7 +126,10 @@ def save_text_model(path, model, metadata):
 
 
 def load_text_model(classifier, run):
-    """Return the model of a file, by its classifier (None: linear) and features."""
+    """Return the model of a file, by its classifier (None: linear) and features.
+
+    `run` has the metadata that `save_text_model` wrote.
+    """
     if classifier is None:
         classifier = LogisticRegression()
         classifier.classes_ = run["classes"]

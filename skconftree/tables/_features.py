@@ -104,7 +104,9 @@ def identifying(X, features, weight=None):
     category. New rows do not have these categories, so a split on the column is
     useless. All rows of X must have labels; `features` describe its columns.
     """
-    out = np.array([d is not None and d.ignored for d in features.category_maps])
+    out = np.array(
+        [column is not None and column.ignored for column in features.category_maps]
+    )
     for j in np.flatnonzero(features.n_categories > SMALL_N_CATEGORIES):
         codes = X[:, j].astype(np.intp)
         out[j] = np.count_nonzero(
@@ -279,7 +281,10 @@ class Features:
     def n_categories(self):
         """Number of categories of each column; 0 for a numeric one."""
         return np.array(
-            [0 if d is None else max(len(d.codes), 1) for d in self.category_maps],
+            [
+                0 if category_map is None else max(len(category_map.codes), 1)
+                for category_map in self.category_maps
+            ],
             dtype=np.int32,
         )
 
@@ -290,12 +295,17 @@ class Features:
     @property
     def is_categorical(self):
         """Which columns are nominal, as a mask."""
-        return np.array([d is not None for d in self.category_maps])
+        return np.array(
+            [category_map is not None for category_map in self.category_maps]
+        )
 
     @property
     def categories(self):
         """List of list or None: the categories of each column by code."""
-        return [None if d is None else list(d.codes) for d in self.category_maps]
+        return [
+            None if category_map is None else list(category_map.codes)
+            for category_map in self.category_maps
+        ]
 
     def encode(self, table):
         """Return the matrix of numbers and codes of a table with the same columns."""

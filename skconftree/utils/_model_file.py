@@ -146,7 +146,8 @@ def save(path, model, metadata, scratch=None, compact=False):
     if model is not None and class_of(f"{PACKAGE}.{name}") is not type(model):
         raise TypeError(
             f"Only models that {PACKAGE} itself exports can be saved. Got {name}. "
-            "Pass the classifier of a pipeline, a search or a learner, or use skops."
+            "Pass the classifier of a pipeline, grid search or active learner, or use "
+            "skops."
         )
     arrays = []
     state = {}
