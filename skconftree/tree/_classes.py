@@ -314,19 +314,19 @@ class ConfidenceTreeClassifier(
         in `tree_`; the category None is a missing value. The element is None for a
         numeric column. None if all columns are numeric.
     max_features_ : int
-        The resolved value of `max_features`.
+        The inferred value of `max_features`.
     bound_ : bound object or None
-        The resolved bound, with the value of `delta`.
+        The bound that was used, with the value of `delta`.
     criterion_ : str, class or object
-        The resolved criterion.
+        The criterion that was used.
     pruning_ : pruning object or None
-        The resolved pruning.
+        The pruning that was used.
     shrinkage_ : float
-        The resolved shrinkage of `tree_`. It is 0 if the tree is incremental from the
-        start, or was trained on rows with `drift` set.
+        The shrinkage that was used in `tree_`. It is 0 if the tree is incremental from
+        the start, or was trained on rows with `drift` set.
     lookahead_ : int
-        The resolved number of levels at which `fit`, or a refit, looked ahead; 0 for an
-        incremental tree.
+        The inferred value of `lookahead`: the number of levels at which `fit`, or a
+        refit, looked ahead; 0 for an incremental tree.
     tree_ : Tree
         The fitted tree as read-only arrays, with the evidence for its splits.
     n_rows_seen_ : int
@@ -438,14 +438,14 @@ class ConfidenceTreeClassifier(
     _kind = EarlyModel  # class of the model
 
     max_features_ = fitted("resolved.max_features", "The resolved `max_features`.")
-    bound_ = fitted("resolved.bound", "The resolved bound.")
-    criterion_ = fitted("resolved.criterion", "The resolved criterion.")
-    pruning_ = fitted("resolved.pruning", "The resolved pruning.")
+    bound_ = fitted("resolved.bound", "The bound that was used.")
+    criterion_ = fitted("resolved.criterion", "The criterion that was used.")
+    pruning_ = fitted("resolved.pruning", "The pruning that was used.")
     lookahead_ = fitted("resolved.lookahead", "Levels at which `fit` looked ahead.")
     tree_ = fitted("tree", "The fitted tree as read-only arrays, with its evidence.")
     fidelity_ = fitted("fidelity", "How often a distilled tree agrees, see `distill`.")
     shrinkage_ = fitted(
-        "tree.shrinkage", "The resolved shrinkage of `tree_`.", changes=True
+        "tree.shrinkage", "The shrinkage that was used in `tree_`.", changes=True
     )
     honest_counts_ = fitted(
         "honest_counts", "Class counts of held-out rows per node.", changes=True

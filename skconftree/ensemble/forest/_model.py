@@ -353,13 +353,13 @@ class ForestModel:
 
     @property
     def bound(self):
-        """The resolved bound, or the list of resolved bounds."""
+        """The bound that was used, or the list of bounds."""
         bounds = [resolved.bound for resolved in self.resolved]
         return bounds if self.listed else bounds[0]
 
     @property
     def criterion(self):
-        """The resolved criterion, or one for each bound."""
+        """The criterion that was used, or one for each bound."""
         criteria = [resolved.criterion for resolved in self.resolved]
         return criteria if self.listed else criteria[0]
 
