@@ -144,6 +144,7 @@ def read_pool(options):
             parser = None
         else:
             notes += [f"column {name!r}: {note}" for note in column.notes]
+            # `ambiguous`: a text of the first rows that depends on the decimal sign
             is_specified = options.decimal is not None or column.ambiguous
             if column.parser is COMMA and not is_specified:
                 # later numbers may depend on the decimal sign

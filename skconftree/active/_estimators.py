@@ -83,7 +83,11 @@ def with_lasting_nodes(model):
 
 
 def warn_of_drift_detector(estimator):
-    """Warn if a classifier would detect drift on rows selected by a strategy."""
+    """Warn if a classifier would detect drift on rows selected by a strategy.
+
+    The value "auto", the default of forests, is chosen by nobody and gives no warning,
+    although it may monitor subtrees.
+    """
     drift = getattr(final_step(estimator)[0], "drift", None)
     if drift not in (None, "auto"):
         warn(

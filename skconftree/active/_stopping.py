@@ -19,7 +19,7 @@ class StoppingRule(VersionedState, BaseEstimator):
     """Base class of stopping rules: `reached` is called before each query.
 
     Any object with the method `reached` can be used as a rule. The parameters of a
-    subclass are validated, and it is cloned and compared like an estimator.
+    subclass are validated, and it is cloned like an estimator.
 
     Attributes
     ----------

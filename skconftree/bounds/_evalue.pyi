@@ -1,5 +1,5 @@
 # A bound (split rule) by e-values, evidence that stays valid when rows are added;
-# _evalue.pyx documents its parameters.
+# `a` is a pseudo-count of each class. _evalue.pyx documents its parameters.
 from typing import Literal
 
 import numpy as np

@@ -2,8 +2,9 @@
 
 The form of a column is FULL (one byte per row), PAIR (the rows of its only nonzero value),
 CODED (nonzero rows and rank codes of their values) or SORTED (nonzero rows in the order of
-the value). Levels are its distinct values; an entry is a stored row. `_sparse_columns.pxd`
-describes them further.
+the value). Levels are its distinct values. An entry is a stored row, (row << 1) | new, where
+new = 1 if the column is SORTED and the value differs from that of the previous entry.
+`_sparse_columns.pxd` describes them further.
 """
 
 import numpy as np
@@ -173,6 +174,7 @@ cdef class SparseColumns:
         cdef uint32_t* order = <uint32_t*> (keys + 2 * n)
         cdef intp_t i
         presort(self.read_values, k, keys, keys + n, order)
+        # `zero` is the code of the value 0; if SORTED, whether there are negative values
         column.zero = self.read_values[order[0] >> 1] < 0.0
         for i in range(k):
             order[i] = entries[order[i] >> 1] | (order[i] & 1)

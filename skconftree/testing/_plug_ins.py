@@ -251,7 +251,8 @@ def _check_parameters(bound):
     require(
         isinstance(bound.statistic_name, str), f"{name}.statistic_name must be a str."
     )
-    # `levels` are suitable values of `level_parameter`
+    # `level_parameter` is the parameter that controls how strict the bound is, and
+    # `levels` are suitable values of it
     for level in bound.levels:
         with assert_no_error(f"{name} must accept {level}, which is one of its levels"):
             other = clone(bound).set_params(**{bound.level_parameter: level})

@@ -36,7 +36,7 @@ OF_A_CLASS = ("precision", "recall", "f1")
 COMPLEMENTS = ("accuracy", "precision")  # 1 - share of errors
 # Metrics that are ratios of totals. Three pairs, each for rows that are not, and that
 # are, predicted positive: what a positive row adds to the numerator; what it adds to
-# the denominator; and what any other row adds to the denominator.
+# the denominator, on top of the last pair; what every row adds to the denominator.
 RATIOS = {
     "recall": ((0.0, 1.0), (1.0, 1.0), (0.0, 0.0)),
     "f1": ((0.0, 2.0), (1.0, 1.0), (0.0, 1.0)),
@@ -277,6 +277,7 @@ class Evaluation:
                 limits.plan()
             for i, (row, label) in enumerate(batch.pairs()):
                 drawn = limits.n_left > 0 and self.place[row] == limits.draw()
+                # labels before they were corrected, by which rows were drawn
                 first = None if batch.first is None else (batch.first[i],)
                 self._add(row, label, drawn, first)
         self._n_batches = len(context.answers)

@@ -246,8 +246,10 @@ class LearningMixin(Transactional):
         self._n_skipped += len(skipped)
         self._skipped[skipped] = True
         self._skipped[rows] = False
-        if self._index[1] is not None:
-            self._index[1].take(batch.rows)
+        # the leaves of the rows that may be queried, if they have been computed
+        _, leaf_index = self._index
+        if leaf_index is not None:
+            leaf_index.take(batch.rows)  # removes them
         if batch.weight is not None and self._weights is None:
             self._weights = np.ones(self._pool.n_rows)
         if batch.weight is not None:

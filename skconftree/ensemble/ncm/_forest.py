@@ -297,7 +297,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         retained = samples.select_retained(self.max_stored_samples)
         samples = samples.restricted_to(retained)
         if self.update == "retrain":
-            samples = samples.reordered()
+            samples = samples.reordered()  # as if all rows came in one call
         update = Update(plan, samples, n_classes, new_codes, seed)
         new_trees = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
         if self.update in ("retrain", "rrn"):

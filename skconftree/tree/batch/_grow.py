@@ -81,7 +81,8 @@ class GrowBelow:
         """Grow the tree below an `OpenNode`.
 
         The arguments are coded columns, class indices, how often each row occurs, and
-        the `distinct` weights.
+        the `distinct` weights. `node.bounds` are the limits that monotonicity
+        constraints set for the probability of the second class.
         """
         try:
             kernels = self._kernels.pop()

@@ -61,7 +61,8 @@ cdef class RunnerUp:
     cdef float64_t* joint       # [outcomes of the split, of a competitor, n_present]
     cdef float64_t* influences  # of a row on the gain of the split and of a competitor, by
                                 # child and class of the row
-    cdef float64_t* pair        # [2, 2, n_classes] children of a competitor; scratch
+    cdef float64_t* pair        # [2, 2, n_classes] scratch: counts and scaled counts of the two
+                                # children of a competitor
 
     # Set `competitors` and the evidence's runner_up_z (difference of the gains divided by its
     # standard error) of a split, whose children have just been counted.

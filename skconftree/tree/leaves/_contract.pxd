@@ -169,7 +169,7 @@ cdef inline bint uses_fresh_only(const Leaf* leaf, const Policy* policy) noexcep
 
 
 cdef struct BinTable:       # class counts of one numeric feature of a leaf, as evidence
-    intp_t width            # numbers per bin; the first n_classes are class counts
+    intp_t width            # numbers per bin: class counts, and one for the pool if there is one
     intp_t n_bins           # 0: the leaf has no cuts yet
     float32_t* edges        # [Policy.max_bins] upper ends, the last one infinite
     float64_t* counts       # [n_bins, width]
@@ -188,7 +188,7 @@ cdef struct LeafHeader:     # of a leaf in a pickled state
     int64_t has_fresh_histogram
     int64_t has_extra
     int64_t has_box
-    int64_t bins_missing
+    int64_t bins_missing    # whether numeric features have a bin for missing values
     int64_t inherits_evidence
     int64_t dropped
 

@@ -93,7 +93,11 @@ def compact_tree(tree):
     """Make a compact tree that predicts the same probabilities."""
     version, parent, *_, nodes, branching, child_of_code = tree.__getstate__()
     compact = CompactTree(
-        tree.n_features, tree.max_n_classes, tree.class_weight, False, keep_values=True
+        tree.n_features,
+        tree.max_n_classes,
+        tree.class_weight,
+        keep_evidence=False,
+        keep_values=True,
     )
     values = np.ascontiguousarray(tree.proba).tobytes()
     compact.__setstate__((version, parent, values, nodes, branching, child_of_code))
