@@ -336,7 +336,7 @@ def run_label(options):
         )
     elif options.certify:
         raise UserError("--certify needs --stop-recall, the recall to certify")
-    elif options.budget is None:
+    elif options.budget is None and options.max_error is None:
         options.budget = DEFAULT_BUDGET
     learner = ActiveLearner(
         make_estimator(options, pool),

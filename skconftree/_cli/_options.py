@@ -328,10 +328,10 @@ data POOL
 --max-error SHARE
   check the labels of the column --suggest, which are not shown, until at most this
   share of the delivered labels is wrong, such as 0.03, with 95% confidence; the others
-  are written to the table; --budget has no default then
+  are written to the table
 --budget N
   maximum number of answers, including earlier sessions and second opinions, but not
-  labels of the table; default: 50, or no limit with --stop-recall
+  labels of the table; default: 50, or no limit with --stop-recall or --max-error
 --stop-risk SHARE
   stop earlier, when the upper confidence limit of the share of wrong predictions is
   at most this, such as 0.05; to estimate it, one query in five is drawn at random

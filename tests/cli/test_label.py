@@ -620,6 +620,8 @@ def test_labels_of_a_model_are_checked(numbers, monkeypatch, capsys):
     told = capsys.readouterr().out
     assert "Suggested" not in told
     assert "[=]" not in told
+    head = numbers.with_name("numbers.answers.jsonl").read_text().splitlines()[0]
+    assert json.loads(head)["budget"] is None  # the check ends by its rule
     assert "60 rows have labels: 2 of the expert, 58 of 'llm'." in told
     written = rows_of(numbers.with_name("numbers.labeled.csv"))
     assert [line["labeled by"] for line in written].count("llm") == 58
