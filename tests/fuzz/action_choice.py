@@ -13,6 +13,7 @@ from . import (
     interrupts,
     invalid_calls,
     invalid_rows,
+    labels,
     oasis,
     pictures,
     queries,
@@ -75,6 +76,7 @@ ACTIONS = {
     "shared index": indexes.share_index,
     "interrupted index": indexes.interrupt_index,
     "parts": chunked_fits.fit_in_parts,
+    "people": labels.label_with_people,
 }
 OFTEN = {
     **{"fit": 1, "learn": 6, "set parameters": 0.2, "read": 5, "read as sklearn": 1},
@@ -91,6 +93,7 @@ OFTEN = {
     **{"mistakes": 0.03, "interrupts": 0.0, "teams": 0.0, "shared": 0.0},
     **{"states": 0.03},
     **{"shared index": 0.0, "interrupted index": 0.0, "parts": 0.0},
+    **{"people": 0.0},
 }
 BY_THEME = {
     "batch": {
@@ -124,6 +127,7 @@ BY_THEME = {
     "states": {"states": 3},
     "large": {"parts": 20, "learn": 1},
     "indexes": {"shared index": 2, "interrupted index": 2, "fit": 0.2},
+    "people": {"people": 20, "learn": 1},
     "packages": {
         **{"prequential": 2, "label noise": 1, "pictures": 1.5, "generators": 2},
         **{"simulate": 0.5, "sampling": 1, "select": 1},

@@ -23,7 +23,7 @@ THEMES = {
     **{"signals": 5, "damage": 12, "c45": 4, "wrong": 6, "deep": 1, "functions": 3},
     **{"memory": 2, "competition": 6, "forests": 8, "packages": 4},
     **{"mistakes": 5, "interrupts": 5, "shared": 4, "states": 4, "indexes": 4},
-    **{"teams": 2, "large": 4},
+    **{"teams": 2, "large": 4, "people": 3},
 }
 # Share of models that begin with `fit`, if it is another than usual.
 BATCHES = {"stream": 0.1, "drift": 0.15, "memory": 0.1, "signals": 0.2}

@@ -208,7 +208,7 @@ class Evaluation:
                 stated, side = stated[self.rows], side[self.rows]
             if self.metric == "log_loss":
                 parts = self._losses()
-        cells = MetricCells(
+        self._cells = MetricCells(
             stated,
             side,
             (np.array(steps), np.array(positive)),
@@ -219,8 +219,13 @@ class Evaluation:
         # index of each row of the pool among `rows`; -1: its label does not matter
         self.place = np.full(len(context.codes), -1)
         self.place[self.rows] = np.arange(len(self.rows))
-        self.limits = MetricLimits(cells, 1.0 - strategy.confidence, context._key[0])
+        self._alpha = 1.0 - strategy.confidence
+        self._begin(context)
+
+    def _begin(self, context):
+        self.limits = MetricLimits(self._cells, self._alpha, context._key[0])
         self.n_labels = self._n_batches = 0
+        self._queried = {}  # rows, and whether they have a label
         is_answered = np.zeros(len(context.codes), dtype=bool)
         for batch in context.answers:
             is_answered[batch.rows[batch.known]] = True
@@ -271,16 +276,30 @@ class Evaluation:
 
     def update(self, context):
         """Add new batches of labels."""
+        known = self._labels_of(context.answers[self._n_batches :])
+        if any(self._queried.get(row) is False for row in known):
+            # a row that was skipped has a label now, as if it had been corrected
+            self._begin(context)
+            known = self._labels_of(context.answers)
         limits = self.limits
         for batch in context.answers[self._n_batches :]:
             if limits.n_left:
                 limits.plan()
             for i, (row, label) in enumerate(batch.pairs()):
+                if row in self._queried:
+                    continue
+                self._queried[row] = row in known
                 drawn = limits.n_left > 0 and self.place[row] == limits.draw()
                 # labels before they were corrected, by which rows were drawn
                 first = None if batch.first is None else (batch.first[i],)
+                if label is None and row in known:
+                    label, first = known[row], first or (None,)
                 self._add(row, label, drawn, first)
         self._n_batches = len(context.answers)
+
+    def _labels_of(self, batches):
+        pairs = (pair for batch in batches for pair in batch.pairs())
+        return {row: label for row, label in pairs if label is not None}
 
     def _add(self, row, label, drawn, first=None):
         place = self.place[row]
@@ -364,8 +383,9 @@ default="accuracy"
     Rows are drawn without replacement, and the expected contribution of each row is
     subtracted as a control variate [2]_. Each value of the metric is a null hypothesis
     that is tested by betting [1]_; the limits contain the values that are not rejected.
-    A row that the annotator skips does not belong to the pool. A label that was known
-    before, or that is taught without being queried, counts for its own row only.
+    A row that the annotator skips does not belong to the pool, unless it is labeled
+    later. A label that was known before, or that is taught without being queried,
+    counts for its own row only.
 
     References
     ----------

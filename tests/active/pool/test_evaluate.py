@@ -273,6 +273,27 @@ def test_rows_that_were_not_drawn_count_for_themselves():
     assert evaluator.undo(2).report().n_labels == 5
 
 
+@pytest.mark.parametrize("metric", ["error", "precision", "f1"])
+def test_skipped_rows_that_are_labeled_later_belong_to_the_pool(metric):
+    evaluator = ModelEvaluator(MODEL, metric=metric, random_state=0).fit(X[:30])
+    n = 0
+    while len(rows := evaluator.query()):  # skipped rows are queried again at the end
+        skips = n < 20 and n % 3 == 0
+        evaluator.teach(rows, [None] if skips else Y[rows])
+        n += 1
+        again = pickle.loads(pickle.dumps(evaluator))
+        assert str(again.report()) == str(evaluator.report())
+    assert n > evaluator.n_labeled_
+    predicted = MODEL.predict(X[:30])
+    expected = {
+        "error": (predicted != Y[:30]).mean(),
+        "precision": precision_score(Y[:30], predicted, pos_label="yes"),
+        "f1": f1_score(Y[:30], predicted, pos_label="yes"),
+    }[metric]
+    report = evaluator.report()
+    assert report.low == report.high == pytest.approx(expected)
+
+
 def test_skipped_rows_do_not_belong_to_the_pool():
     def oracle(X, rows):
         return [None if row % 4 == 0 else Y[row] for row in rows]
