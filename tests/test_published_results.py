@@ -332,6 +332,7 @@ def test_learning_to_sample_has_the_stored_accuracy(study):
         ("retrained", "retrain"),
         ("leaf counts (ULS)", "leaves"),
         ("growing leaves (IGT)", "igt"),
+        ("growing leaves, a fifth regrown", "igt+rrn"),
     ],
 )
 def test_forests_of_class_means_have_the_stored_accuracy(learner, update, study):
