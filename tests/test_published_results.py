@@ -297,7 +297,8 @@ def test_the_ec2_family_has_the_stored_errors(method, settings, study):
             rows = learner.query(1)
             learner = learner.teach(rows, y[rows])
         wrong.append(100 * np.mean(learner.predict(X) != y))
-    mean, error = stored("paper-d-ec2-wdbc", "wrong after 50 labels", asked_by=method)
+    row = {"query_strategy": method}
+    mean, error = stored("paper-d-ec2-wdbc", "wrong after 50 labels", **row)
     assert abs(np.mean(wrong) - mean) < 2 * error * np.sqrt(10)
 
 
