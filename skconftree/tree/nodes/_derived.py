@@ -342,5 +342,5 @@ def replace_subtree(old, new, node):
     if STOPS in old:
         arrays[STOPS][removed] = NO_STOP
     branching["first"][removed], branching["n_codes"][removed] = NUMERIC, 0
-    branching["missing_left"][removed] = 1
+    branching["missing_left"][removed] = 1  # as at a leaf
     return arrays

@@ -152,6 +152,7 @@ def write_tree(
     notes, head = {}, []
     if score is not None:
         shown = estimator.classes_ if class_names is None else class_names
+        # numbers with 4 digits, in lines of at most 100 characters
         text = "\n".join(score.score_lines(feature_names, shown, 4, 100))
         notes, fold_weak = score.leaf_notes(4), False
         head = [f"<pre>{escape(text)}</pre>"]

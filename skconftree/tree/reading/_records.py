@@ -693,6 +693,7 @@ def _evidence_of(estimator, nodes, names, branches):
     trials = [None] * len(nodes)
     if tree.trial_costs is not None:
         trials = tree.trial_costs[nodes].tolist()
+    # class counts of the rows at each node since it was made, only with drift="local"
     since = grower.counts_since() if hasattr(grower, "counts_since") else None
     result = []
     for group, values, costs in zip(branches, stored.tolist(), trials, strict=True):

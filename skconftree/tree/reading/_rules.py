@@ -286,7 +286,10 @@ def _sql(writer, tables, labels, weights, score, response_method):
 
 
 class _Condition(NamedTuple):
-    """Values of one column in a leaf: numbers in an interval, or some categories."""
+    """Values of one column in a leaf: numbers in an interval, or some categories.
+
+    The category None is a missing value.
+    """
 
     above: float = -math.inf
     at_most: float = math.inf
@@ -339,7 +342,7 @@ class _Condition(NamedTuple):
 
 def _rules(estimator, table, columns, order, min_probability, min_rows, is_list):
     # Returns a dict for each leaf and, unless `is_list`, for rows that reach no leaf.
-    texts = SplitTexts(estimator, list(map(str, columns)), 4)
+    texts = SplitTexts(estimator, list(map(str, columns)), decimals=4)
     strengths = [*(level for _, level in LEVELS), DISTILLED]
     paths, rules = {table[0].node: ({}, None)}, []
     for row in sorted(table, key=lambda row: row.depth):

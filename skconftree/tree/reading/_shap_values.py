@@ -86,12 +86,12 @@ def shap_values(estimator: Estimator, X: TableLike) -> tuple[Floats, Floats]:
         )
     trees, votes = read_votes(tree, "explained by SHAP values")
     total = sum(votes)
-    nodes = [member.tree_ for member in trees]
+    fitted = [member.tree_ for member in trees]
     arguments = [
         (member, member.weighted_n_node_samples, member.proba, vote / total)
-        for member, vote in zip(nodes, votes, strict=True)
+        for member, vote in zip(fitted, votes, strict=True)
     ]
-    rows = tree._rows(X).X
+    rows = tree._rows(X).X  # float32, with the codes of categories
     rows = rows if isinstance(rows, np.ndarray) else rows.tocsr()
     n_rows, n_features = rows.shape
     values = np.zeros((n_rows, n_features, len(tree.classes_)))

@@ -207,7 +207,7 @@ def export_text(
             f"max_width must be an int of at least {MIN_WIDTH}. Got {max_width!r} "
             "instead."
         )
-    score, estimator = split_score(estimator)
+    score, estimator = split_score(estimator)  # no score, unless partially linear
     check_tree(estimator)
     if class_names is None:
         class_names = estimator.classes_
@@ -745,7 +745,7 @@ def explain_text(estimator, rows, *, verbose=False, audit=None):
 
 def _path(estimator, table, steps, leaf, verbose, marks):
     end = table[leaf]
-    dates = estimator._model.schema.dates
+    dates = estimator._model.schema.dates  # which columns count days
     lines = [f"class {describe_class(end, WIDTH - len('class '))}"]
     reached = [*(step["node"] for step in steps), leaf][1:]
     for number, (step, following) in enumerate(zip(steps, reached, strict=True), 1):
@@ -794,7 +794,7 @@ def _value(value, dates, feature):
     if value is None or value != value:
         return "missing"
     if isinstance(value, float):
-        return format_value(value, dates, feature, 6)
+        return format_value(value, dates, feature, decimals=6)
     return shortened(str(value), 40)
 
 

@@ -32,7 +32,7 @@ def make_grower(tree, recipe):
 def start_grower(n_features, n_classes, recipe):
     """Make the grower of a new tree."""
     has_bound = recipe.settings.bound is not None
-    tree = Tree(n_features, n_classes, recipe.class_weight, has_bound)
+    tree = Tree(n_features, n_classes, recipe.class_weight, keep_evidence=has_bound)
     tree._add_root()
     return make_grower(tree, recipe)
 

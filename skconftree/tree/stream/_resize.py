@@ -119,7 +119,7 @@ class Resizing(NamedTuple):
         }
 
     def resolved(self, values):
-        """Resize resolved parameters."""
+        """Resize resolved values of parameters such as `max_features`."""
         is_all = values["max_features"] == self.n_features
         n_new = len(self.is_nominal) if is_all else 0
         return values | {"max_features": values["max_features"] + n_new}
@@ -157,7 +157,10 @@ class Resizing(NamedTuple):
 
 
 def resized_model(state, resizing):
-    """Resize the state of a tree's model, except for its schema and classes."""
+    """Resize the state of a tree's model, except for its classes and its schema.
+
+    The schema describes the columns.
+    """
     grower, counts = state["grower"], state["honest_counts"]
     if grower is not None:
         values, growth = grower
@@ -331,6 +334,7 @@ class _Leaves:
         self._put_columns(
             kinds, [NOMINAL if is_nominal else kind for is_nominal in self._new]
         )
+        # `counts` has the class counts of fresh rows, of all rows, and of recent rows
         for name, total in (("has_histogram", 1), ("has_fresh_histogram", 0)):
             if fields[name]:
                 histogram = np.zeros((d, K))
@@ -341,7 +345,8 @@ class _Leaves:
 
     def _moments(self):
         # Resize the moments of a leaf; returns whether it has any. A class without rows
-        # has no block, the array of its moments.
+        # has no block, the array of its moments (`n_parts` is 0). If some rows miss
+        # values (2), `known` has the weight of the rows with a value of each column.
         resizing, d, K = self._resizing, self._n_features, self._resizing.n_old_classes
         (has_moments,) = self._copy(np.uint8, 1)
         if not has_moments:

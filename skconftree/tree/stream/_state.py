@@ -127,7 +127,7 @@ def _weights_fit_counts(class_weight, counts):
     # Rows of a class of weight 0 are not learned, so no leaf may have counts of it.
     if class_weight is None:
         return True
-    low, high = CLASS_LIMITS
+    low, high = CLASS_LIMITS  # of weights above 0
     zero = class_weight == 0.0
     within = (class_weight >= low) & (class_weight <= high)
     return bool((zero | within).all() and not counts[:, zero].any())
