@@ -659,7 +659,8 @@ class PrequentialEvaluator(Lockable):
         self.cpu_seconds_ = 0.0
         self._total = Tally(len(self.classes_))
         self._window = Tally(len(self.classes_))
-        self._baselines = Baselines(len(self.classes_), -1 if self._adds_classes else 0)
+        first = -1 if self._adds_classes else 0  # prediction before the first label
+        self._baselines = Baselines(len(self.classes_), first)
         self._predictions = Predictions()
         self._waiting = Waiting(len(self.classes_) if self._needs_proba else 0)
         self._dictionaries = None  # columns, if rows are dictionaries

@@ -402,12 +402,12 @@ class OneByOne(Lockable):
         except (TypeError, IndexError) as error:  # if x is a list
             raise _not_a_row(x) from error
         if self._pack is None:
-            return self._to_rows(None, [values])
+            return self._to_rows(numbers=None, values=[values])
         try:
             numbers = self._pack(*values)
         except (struct.error, TypeError, ValueError, OverflowError):
             numbers = self._pack(*map(number, values, self._names))
-        return self._to_rows(np.frombuffer(numbers).reshape(1, -1), None)
+        return self._to_rows(np.frombuffer(numbers).reshape(1, -1), values=None)
 
     def _to_rows(self, numbers, values):
         return DictRows(self._names, self._feature_names, self._dtypes, numbers, values)
@@ -438,7 +438,7 @@ class OneByOne(Lockable):
         if self._pack is not None and set(self._names) <= set(X.columns):
             with suppress(TypeError, ValueError):  # errors name the value below
                 numbers = X[self._names].to_numpy(np.float64, na_value=np.nan)
-                return self._to_rows(numbers, None)
+                return self._to_rows(numbers, values=None)
         return table_of(X.to_dict("records"), self._columns)
 
     def _warn_of(self, x):
@@ -466,6 +466,7 @@ class OneByOne(Lockable):
                 self._prepare()
             yield
         except BaseException:
+            # `undo` returns False if a row has been learned since
             if undo is None or undo():
                 vars(self).update(before)
             raise
@@ -507,7 +508,7 @@ class OneByOne(Lockable):
             if None in columns.values() and len(rows) < MAX_WAITING:
                 self._waiting = waiting
                 return
-            columns = complete(columns)
+            columns = complete(columns)  # those without any value become numeric
         arguments = {} if set(weights) == {1.0} else {"sample_weight": weights}
         table, classes = table_of(rows, columns, declared=declared), self._classes
         if self._adds_classes:

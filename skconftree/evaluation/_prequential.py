@@ -194,7 +194,7 @@ def _start(estimator, stream, classes, chunk_size, pos_label, scoring):
     else:
         X, y, weight = checked_rows(X, y, weight)
         delays, at = np.asarray(delay), None if time is None else np.asarray(time)
-        _, due = arrival_times(at, delays, len(y), 0, -np.inf)
+        _, due = arrival_times(at, delays, len(y), first=0, before=-np.inf)
         if classes is None and not hasattr(estimator, "classes_"):
             classes = np.unique(y[np.isfinite(due)])
         if hasattr(X, "tocsr"):

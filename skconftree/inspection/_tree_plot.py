@@ -3,7 +3,9 @@
 The *evidence* for a split has its test statistics and a level, a word such as "strong".
 Interval bounds compare confidence limits of the impurity; other bounds compare the
 score of a split with that of the runner-up (the second best). An *audit* tests the
-splits on held-out rows. *Compact* drawings have small boxes.
+splits on held-out rows. *Compact* drawings have small boxes. `Picture` has texts of a
+box (`head`, `lines`), whether no branch of a node is drawn (`is_end`), and its share of
+the rows (`share`).
 """
 
 import math
@@ -86,7 +88,8 @@ def _mixed(color, background, share):
 class PlotPicture(Picture):
     """Drawing of a tree on axes of matplotlib.
 
-    `marks` are the audit verdicts of nodes, `notes` further lines of the legend.
+    `marks` maps nodes to pairs of an audit's verdict and its numbers, as text; `notes`
+    are further lines of the legend.
     """
 
     def __init__(self, nodes, class_names, marks, notes, compact, verbose):
@@ -453,7 +456,7 @@ def _describe_on_hover(plot):
         if node is not None:
             max_width = POINTS * 0.96 * figure.get_size_inches()[0]
             path = plot.describe(node)
-            lines = wrapped(path, size, max_width, 20, _points)
+            lines = wrapped(path, size, max_width, n_lines=20, width=_points)
             text.set_text("\n".join(lines))
         canvas.draw_idle()
 

@@ -1,9 +1,11 @@
 """Drawing of a tree as SVG, without a plotting library.
 
 The *evidence* for a split has a level, a word such as "strong". An *audit* tests the
-splits on held-out rows; `marks` maps nodes to its verdicts, and `notes` are further
-lines of the legend. *Compact* drawings have small boxes without text. The CSS class of
-a drawing is "sct", so that its style does not apply to a page that contains it.
+splits on held-out rows; `marks` maps nodes to pairs of its verdict and its numbers, and
+`notes` are further lines of the legend. *Compact* drawings have small boxes without
+text. The CSS class of a drawing is "sct", so that its style does not apply to a page
+that contains it. `Picture` has texts of a box (`head`, `lines`), whether no branch of a
+node is drawn (`is_end`), and its share of the rows (`share`).
 """
 
 from ..utils import escape
@@ -68,7 +70,7 @@ class SvgPicture(Picture):
 
     def text(self, max_depth):
         """Return the SVG file of the tree down to a level; None draws all levels."""
-        positions = arrange(self.nodes, max_depth)
+        positions = arrange(self.nodes, max_depth)  # x in boxes, y = -depth
         drawn = self.step * width_of(positions)
         self.width = max(drawn + 2 * MARGIN, MIN_WIDTH)
         left = (self.width - drawn) / 2 + self.step / 2
@@ -159,7 +161,7 @@ class SvgPicture(Picture):
         if n_more:
             self._write(x, y, f"and {n_more} more classes", SMALL, anchor="start")
         for line in lines:
-            for part in wrapped(line, SMALL, self.width - 2 * MARGIN - 8, 3):
+            for part in wrapped(line, SMALL, self.width - 2 * MARGIN - 8, n_lines=3):
                 y += LINE + 1
                 self._write(MARGIN + 4, y, part, SMALL, soft=True, anchor="start")
         return y + 4

@@ -267,7 +267,7 @@ class DaskParts:
         self.names = names
         self._stops = np.cumsum(sizes, dtype=np.int64)
         self.n_rows = int(self._stops[-1])
-        self.reporter = Reporter(None, self.n_rows)
+        self.reporter = Reporter(callback=None, n_total_rows=self.n_rows)
 
     @classmethod
     def of(cls, source):
@@ -463,6 +463,7 @@ def _separate_tasks(calls, parts_exist):
     from dask.optimization import cull
 
     graph = dict(dask.optimize(*calls)[0].dask)
+    # `cull` returns what a task needs of the graph, and on which keys each key depends
     calls_with_keys = [(call.key, *cull(graph, [call.key])) for call in calls]
     n_uses = Counter(key for _, needed, _ in calls_with_keys for key in needed)
     tasks = []

@@ -171,7 +171,8 @@ class SampleNodes:
         for metadata in self.column_metadata:
             occurs = self._counts[0][start : start + metadata.n_levels].any(axis=1)
             codes = np.flatnonzero(occurs).astype(np.uint16)
-            results.append(metadata._replace(codes=codes).limits(None))
+            column = metadata._replace(codes=codes)
+            results.append(column.limits(present=None))  # no mask of rows
             start += metadata.n_levels
         return np.array(results)
 

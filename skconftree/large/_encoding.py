@@ -396,6 +396,7 @@ class Reader(NamedTuple):
     def read(self, frame, mask=None):
         """Return the rows of a part as float32, or only those of a mask."""
         if frame.shape[0]:
+            # validates rows and converts them, as before a prediction
             X = self.schema.predict(frame, self.caller).X
         else:
             X = np.empty((0, self.schema.n_features), np.float32)
@@ -485,7 +486,7 @@ def code_part(reader, coding, n_levels, n_classes, frame, labels, mask=None):
     y = labels if mask is None else labels[mask]
     n_columns = len(coding.dtypes)
     # one block, because many small ones would fragment the memory
-    codes = make_arrays([len(y)] * n_columns, coding.dtypes, None)
+    codes = make_arrays([len(y)] * n_columns, coding.dtypes, folder=None)
     for first in range(0, n_columns, COLUMNS_AT_ONCE):
         columns = range(first, min(first + COLUMNS_AT_ONCE, n_columns))
         of_group = coding.of_columns(columns).with_coders()
@@ -585,7 +586,7 @@ def count_categories(caller, frame, mask=None):
     table, result = Table.of(frame, caller), []
     for j in range(table.shape[1]):
         codes, category_map = CategoryMap().encode(
-            *table.categories(j),
+            *table.categories(j),  # indices into a list of values, and the list
             table.name(j),
             learn=True,  # all categories are new
         )

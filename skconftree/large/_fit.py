@@ -268,7 +268,8 @@ class PartedTable(NamedTuple):
         for k, (j, of_column) in enumerate(values.items()):
             of_column.learn(count_values(X[:, k], max_bins))
             if of_column.has_code_per_value or max_bins:
-                of_column.coder()().code(X, k, codes[j])
+                make_coder = of_column.coder()
+                make_coder().code(X, k, codes[j])
 
     def _count_in_passes(self, values, at_once, thread_team):
         # Count the values of columns. After the first pass, a group of columns is
@@ -343,7 +344,7 @@ def read_parts(parts, target, columns, temp_folder, request, is_missing, rows):
         )
     classes, y, known = _read_labels(parts, target, caller, is_missing, rows)
     n_input_rows, used, mask = len(y), None, known
-    class_weight = resolve_class_weight(class_weight, classes.names, y, None)
+    class_weight = resolve_class_weight(class_weight, classes.names, y, weight=None)
     if class_weight is not None and not class_weight.all():
         used = class_weight[y] > 0.0
         y = y[used]
@@ -424,7 +425,7 @@ def _read_columns(parts, columns, categorical_features, mask, caller):
     is_nominal = nominal_columns(empty, categorical_features)
     if is_nominal is None:
         return Schema(len(columns), names_of(empty)), None
-    table = (library_of(empty) or Table)(empty)
+    table = (library_of(empty) or Table)(empty)  # the class that reads it
     categories = CategoryCounts(
         is_nominal, [table.name(j) for j in range(len(columns))]
     )
@@ -438,6 +439,7 @@ def _read_columns(parts, columns, categorical_features, mask, caller):
             categories.add(dict(zip(group, of_parts, strict=True)) if of_parts else {})
     features = categories.features()
     if isinstance(categorical_features, str):
+        # columns of numbers that are nominal because of a few texts
         warn_of_unparseable(
             table, lambda j: categories.of(features, j), features, MAX_CATEGORIES
         )

@@ -51,7 +51,7 @@ class ParquetParts:
                 )
             self._schema = _as_text(self._schema, name)
         self.n_rows = sum(known.n_rows for known in self._metadata)
-        self.reporter = Reporter(None, self.n_rows)
+        self.reporter = Reporter(callback=None, n_total_rows=self.n_rows)
 
     @classmethod
     def of(cls, source, text_columns=()):
@@ -297,7 +297,7 @@ def _opened(file):
     try:
         with ExitStack() as stack:
             opened = file.open()
-            if file.filesystem is not None:
+            if file.filesystem is not None:  # not local; else `opened` is a path
                 stack.enter_context(opened)
             # a row group may be large: neither it nor a column of it is read at once
             yield stack.enter_context(

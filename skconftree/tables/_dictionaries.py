@@ -87,7 +87,7 @@ def table_of(rows, columns, *, declared=False):
     feature_names = np.array(names, dtype=object) if has_names else None
     category = "category" if declared else "str"
     dtypes = [category if kind == "category" else "float64" for _, kind in columns]
-    return DictRows(names, feature_names, dtypes, None, values)
+    return DictRows(names, feature_names, dtypes, numbers=None, values=values)
 
 
 def columns_of_model(model, declared):

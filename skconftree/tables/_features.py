@@ -349,6 +349,7 @@ class Features:
                 weights = None if weight is None else weight[learned]
             if category_map is not known.category_maps[j]:
                 separates_rows = partial(_separates_rows, row_codes, weights)
+                # in a stream, too many categories are an error in any case
                 category_map = category_map.within_limits(
                     (lambda: False) if in_order else separates_rows
                 )

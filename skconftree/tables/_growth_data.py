@@ -350,7 +350,7 @@ def _check_frequencies(weight, weight_seen):
         )
     if total < MIN_MEAN_FREQUENCY * len(positive):
         warn_once_per_ensemble(
-            "hardly frequencies",
+            "hardly frequencies",  # identifies the warning; not printed
             f"The sample weights sum to {total:g} over {len(positive)} rows. They are "
             "interpreted as frequencies, and so few observations cannot support a "
             "split. If only the ratios of the weights matter (AdaBoost, importance "

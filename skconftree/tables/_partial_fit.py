@@ -53,7 +53,10 @@ def read_call(estimator, X, y, classes, sample_weight, X_pool):
         class_weight = model.class_weight
     else:
         class_weight = resolve_class_weight(
-            estimator.class_weight, all_classes.names, np.arange(len(all_classes)), None
+            estimator.class_weight,
+            all_classes.names,
+            np.arange(len(all_classes)),
+            weight=None,
         )
     weight = None
     if sample_weight is not None:

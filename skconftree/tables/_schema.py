@@ -99,7 +99,7 @@ class Schema(NamedTuple):
         if self.features is None:
             plain = X if self.names is None else None
             if type(X) is DictRows and X.of_names(self.names):
-                plain = X.numbers
+                plain = X.numbers  # an array, or None if a column is nominal
             rows = read_plain(plain, self.n_features, self)
             if rows is not None:
                 return rows

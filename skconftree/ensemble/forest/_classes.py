@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 VALIDATED_BY_EVERY_CALL = {"n_jobs", "online_rate"}
 
 
-@suggests_parameters(COUNTERPARTS)  # in the error for an unknown parameter
+# in the error for an unknown parameter; `COUNTERPARTS` has hints what to use instead
+# of parameters of scikit-learn that do not exist here
+@suggests_parameters(COUNTERPARTS)
 @dataclass(eq=False, repr=False)
 class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     """Random forest classifier of confidence trees.
@@ -303,6 +305,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
             if name in TREE_PARAMETERS
         },
         "bound": [str, BaseBound, list, tuple, None],
+        # the first constraint of trees has the names, without "auto"
         "drift": [StrOptions({"auto", "local", *DETECTORS}), *CONSTRAINTS["drift"][1:]],
         "class_weight": [dict, StrOptions({"balanced", "balanced_subsample"}), None],
         "bootstrap": ["boolean"],

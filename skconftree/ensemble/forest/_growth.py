@@ -282,7 +282,7 @@ class ForestGrowth(NamedTuple):
             forest.categorical_features,
             parameters[0]["class_weight"],
             forest.sample_weight_kind,
-            (before.schema, before.classes) if retained else None,
+            known=(before.schema, before.classes) if retained else None,
         )
         return cls(forest, request, retained, parameters, split_rules, prunings)
 
@@ -390,7 +390,7 @@ def _make_sampler(forest, table, seed):
 def _drawn_rows(table, order):
     rows = np.arange(table.n_input_rows, dtype=np.int32)[table.row_indices]
     if order is None:
-        return DrawnRows(rows, None)
+        return DrawnRows(rows, starts=None)
     distinct = len(order.starts) == len(rows)
     starts = None if distinct else order.starts.astype(np.int32)
     return DrawnRows(rows[order.row_indices], starts)

@@ -69,7 +69,7 @@ def limits_of_votes(model, rows, confidence_level):
             "n_estimators."
         )
     products = products_of_samples(model.sampler, n_trees)
-    share = spread_of_counts(model.sampler)
+    spread = spread_of_counts(model.sampler)
     out = np.empty((X.shape[0], len(model.classes), 2))
     n_varying = n_without_width = 0
     X = X if isinstance(X, np.ndarray) else X.tocsr()
@@ -82,7 +82,7 @@ def limits_of_votes(model, rows, confidence_level):
             ],
             axis=-1,
         )
-        mean, variance, between = jackknife(votes, products, share)
+        mean, variance, between = jackknife(votes, products, spread)
         varies = between > 0.0
         n_varying += np.count_nonzero(varies)
         n_without_width += np.count_nonzero(varies & (variance <= 0.0))
@@ -224,7 +224,7 @@ class ForestPrediction(VotingForest):
         weights = model.vote_weights(self.vote)
         outcomes = np.empty((len(model.trees), X.shape[0]), dtype=np.int16)
         for of_tree, tree in zip(outcomes, model.trees, strict=True):
-            voter = Voters([tree], None, model.grows)
+            voter = Voters([tree], weights=None, growing=model.grows)
             for part, block in blocks(X):
                 proba = np.zeros((block.shape[0], len(model.classes)))
                 voter.add(block, finite, proba)
@@ -555,8 +555,9 @@ def _at(forest, trees, feature):
     threshold = np.median(thresholds).item() if thresholds else np.inf
     if not np.isfinite(threshold):  # splits on categories or on missing values
         return ""
+    # `dates` marks columns of dates, whose thresholds are written as dates
     dates = forest.estimators_[0]._model.schema.dates
-    return f" at about {format_value(threshold, dates, feature, 3)}"
+    return f" at about {format_value(threshold, dates, feature, decimals=3)}"
 
 
 def explain_votes(forest, X, rows):

@@ -155,7 +155,7 @@ class NCMEstimator(ModelClassifier):
                 "max_stored_samples must be at least the number of classes, "
                 f"{len(classes)}, so that each has a stored row. Got {max_rows!r}."
             )
-        return Call(Rows(X, True, schema), classes.codes(labels), classes)
+        return Call(Rows(X, finite=True, schema=schema), classes.codes(labels), classes)
 
     def _stored_samples(self, model):
         if model.samples is None:
@@ -326,7 +326,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
             seed,
             retained,
             len(call.labels),
-            0,
+            0,  # number of updates
             _grown(plan, samples, n_classes, seed),
         )
 
@@ -335,9 +335,10 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         new_codes = call.classes.indices_of(model.classes)
         if self.update == "leaves":
             samples = None  # earlier rows were not stored
-            new = Samples(call.rows.X, labels, None, None)
+            new = Samples(call.rows.X, labels, ranks=None, n_seen=None)
             update = Update(plan, new, n_classes, new_codes, model.seed)
-            tree = update.with_leaf_counts(TreeUpdate(0, model.tree, None)).tree
+            tree_update = TreeUpdate(0, model.tree, leaves=None)
+            tree = update.with_leaf_counts(tree_update).tree
         else:
             known = self._stored_samples(model).with_classes(n_classes, new_codes)
             more = Samples.of(
@@ -353,9 +354,14 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
                 seed = seed_of_update(model.seed, model.n_updates + 1)
                 tree = _grown(plan, samples, n_classes, seed)
             else:
-                update = Update(plan, samples, n_classes, new_codes, 0, n_new)
+                # no sample is drawn, so the seed of the update is not used
+                update = Update(
+                    plan, samples, n_classes, new_codes, seed=0, n_new=n_new
+                )
                 once = np.ones(len(samples.y), dtype=np.uint32)
-                tree, _ = update.continued(model.tree, None, once, model.seed)
+                tree, _ = update.continued(
+                    model.tree, leaves=None, times=once, seed=model.seed
+                )
         return replace(
             model,
             classes=call.classes,

@@ -268,7 +268,9 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
             samples.select_retained(self.max_stored_samples)
         )
         update = Update(plan, samples, n_classes, np.arange(0), seed)
-        new_trees = [TreeUpdate(i, None, None) for i in range(self.n_estimators)]
+        new_trees = [
+            TreeUpdate(i, tree=None, leaves=None) for i in range(self.n_estimators)
+        ]
         model = self._apply_update(update, new_trees, call, None)
         if self.update == "leaves":
             model = replace(model, samples=None, times=None, leaves=None)
@@ -284,7 +286,9 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         seed = seed_of_update(model.seed, n_updates)
         if self.update == "leaves":
             update = Update(plan, more, n_classes, new_codes, seed)
-            trees = [TreeUpdate(i, tree, None) for i, tree in enumerate(model.trees)]
+            trees = [
+                TreeUpdate(i, tree, leaves=None) for i, tree in enumerate(model.trees)
+            ]
             return self._apply_update(
                 update._replace(samples=None),
                 trees,
@@ -299,7 +303,9 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         if self.update == "retrain":
             samples = samples.reordered()  # as if all rows came in one call
         update = Update(plan, samples, n_classes, new_codes, seed)
-        new_trees = [TreeUpdate(i, None, None) for i in range(len(model.trees))]
+        new_trees = [
+            TreeUpdate(i, tree=None, leaves=None) for i in range(len(model.trees))
+        ]
         if self.update in ("retrain", "rrn"):
             return self._apply_update(update, new_trees, call, model)
         leaves, times = _leaves_and_counts(model, n_before, retained)

@@ -440,6 +440,7 @@ def resolve_plan(estimator):
         min_samples_split=float(estimator.min_samples_split),
         min_samples_leaf=float(estimator.min_samples_leaf),
     )
+    # None means all classes; there are fewer than MAX_NODES, 2^31 - 1
     max_classes = MAX_NODES if estimator.max_classes is None else estimator.max_classes
     if isinstance(max_classes, Integral):
         max_classes = count_limit(max_classes)
