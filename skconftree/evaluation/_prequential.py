@@ -218,6 +218,7 @@ def _records(run, chunks, chunk_size, report_every, verbose, stored=None):
             due = report_every - n_arrived % report_every  # rows until the next record
             stop = min(start + chunk_size, start + due, n)
             sliced = [None if col is None else col[start:stop] for col in columns]
+            # as `run.update`, for rows that have been validated
             run._learn(slice_rows(X, start, stop), *sliced)
             n_arrived += stop - start
             start = stop
@@ -407,6 +408,7 @@ def prequential_score(
         for name in names
         if not callable(name) and name in SCORES
     }
+    # `_positive` is the index of the class `pos_label`
     scores |= Predictions(stored).scores(scorers, run.classes_, run._positive)
     return next(iter(scores.values())) if is_single else scores
 
