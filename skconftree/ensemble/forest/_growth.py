@@ -272,8 +272,8 @@ class ForestGrowth(NamedTuple):
         retained = trees_to_keep(forest)
         parameters = tree_parameters(forest)
         split_rules = _split_rules(forest, parameters)
-        # `requested_pruning` also considers `ccp_alpha`; `tree_defaults` are the values that
-        # "auto" stands for with this bound
+        # `requested_pruning` also considers `ccp_alpha`; `tree_defaults` has the values
+        # that "auto" stands for with this bound
         prunings = [
             resolve_pruning(requested_pruning(forest), tree_defaults(bound))
             for bound, _ in split_rules
