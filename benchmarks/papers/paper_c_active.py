@@ -20,7 +20,7 @@ watch for drift by DDM on the labels that they buy at random. The parts: ``strat
 has no drift detection for the others, and ``ddm`` has it for all of them, as the paper:
 there the tree of the other strategies watches its errors on all labels that it learns.
 
-Without the folder there is nothing to do. Some 15 CPU minutes. Processes with one of
+Without the folder there is nothing to do. Some 30 CPU minutes. Processes with one of
 ``--tables`` each may fill a ``--cache``, from which a last one reads; ``--quick`` tries
 the script.
 """
