@@ -1,4 +1,5 @@
-# A bound (split rule); _bayes_factor.pyx documents its parameters.
+# A bound (split rule); _bayes_factor.pyx documents its parameters. `a` is a
+# pseudo-count of each class.
 from typing import Literal
 
 import numpy as np

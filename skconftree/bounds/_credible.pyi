@@ -1,5 +1,6 @@
 # A bound (split rule) by Bayesian credible limits of the impurity; _credible.pyx
-# documents its parameters. The pool is the unlabeled rows.
+# documents its parameters. The pool is the unlabeled rows. The prior of Perks has
+# pseudo-counts whose sum is 1.
 from typing import Literal
 
 import numpy as np

@@ -1,4 +1,5 @@
-# A bound (split rule); _hoeffding.pyx documents its parameters.
+# A bound (split rule); _hoeffding.pyx documents its parameters. The best split must
+# beat the best split of another feature (runner-up), or no split, by `factor` radii.
 from typing import Literal
 
 import numpy as np

@@ -1,4 +1,5 @@
-# A bound (split rule); _mcdiarmid.pyx documents its parameters.
+# A bound (split rule); _mcdiarmid.pyx documents its parameters. The runner-up is the
+# best split of another feature.
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,6 @@
 # The bound (split rule) of possibilistic trees, by an entropy of upper confidence
-# limits of frequencies; _possibilistic.pyx documents its parameters.
+# limits of frequencies; _possibilistic.pyx documents its parameters. `gamma` is one
+# minus the confidence of these limits.
 from typing import Literal
 
 import numpy as np

@@ -50,8 +50,8 @@ def make_partitioned_builder(nodes, growth, root, root_stats, uses_lookup):
     """
     settings = growth.settings
     table = EncodedTable.of_codes(1, nodes.column_metadata)
-    label = np.zeros(1, np.uint16)
-    metadata = NodeRows(table, label, None, None, settings.multiway)
+    label = np.zeros(1, np.uint16)  # the metadata are those of a table of one row
+    metadata = NodeRows(table, label, multiway=settings.multiway)
     source = PartitionedSource(nodes, metadata, settings, root)
     splitter = growth.splitter(source)
     runner_up = None
@@ -98,13 +98,13 @@ class GrowBelow:
         if self.uses_lookup:
             source = SampledSource(RowCodes(table), y, counts, settings, root)
         if source is None or not source.is_supported:
-            rows = NodeRows(table, y, counts, None, settings.multiway, True)
+            rows = NodeRows(table, y, counts, multiway=settings.multiway, consumes=True)
             source = TableSource(rows, settings, root)
         tree = Tree(
             growth.n_features,
             growth.n_classes,
             growth.class_weight,
-            settings.bound is not None,
+            keep_evidence=settings.bound is not None,
             keep_competitors=growth.may_compare and not self.uses_lookup,
             keep_stops=growth.keeps_stops,
         )
@@ -185,13 +185,13 @@ def grow(
     has_pool = by_volume or sample.pool > 0.0
     nodes = None
     if lookahead is None:
-        nodes = data.nodes(sample, thread_team)
+        nodes = data.nodes(sample, thread_team)  # None if the rows are in memory
     box = None
     if by_volume:
         box = data.limits(sample) if nodes is None else nodes.limits()
 
     largest = None
-    if data.is_whole and class_weight is None:
+    if data.is_whole and class_weight is None:  # all weights are integers
         largest = int(min(root_weight, MAX_RESERVED_WEIGHT))
     root_stats = partial(
         RootStats,
@@ -264,7 +264,7 @@ def grow(
         data.n_features,
         data.n_classes,
         class_weight,
-        settings.bound is not None,
+        keep_evidence=settings.bound is not None,
         keep_costs=lookahead is not None,
         keep_competitors=compares,
         keep_stops=keeps_stops,
@@ -301,7 +301,8 @@ class _Growth(NamedTuple):
 
     def splitter(self, source, kind=Splitter, *shared):
         criterion, bound = self.kernels()
-        return kind(source, criterion, bound, self.lookahead is not None, *shared)
+        stores_all_features = self.lookahead is not None  # their best splits
+        return kind(source, criterion, bound, stores_all_features, *shared)
 
     def compares(self, source):
         # only a TableSource has rows in node order
@@ -316,8 +317,10 @@ class _Growth(NamedTuple):
             return Builder(
                 splitter, self.settings, min_split_weight, runner_up, helpers
             )
-        *options, _ = self.lookahead
-        trial = Tree(self.n_features, self.n_classes, self.class_weight, False)
+        *options, _ = self.lookahead  # without make_leaf_cost
+        trial = Tree(
+            self.n_features, self.n_classes, self.class_weight, keep_evidence=False
+        )
         return LookaheadBuilder(
             splitter,
             self.settings,
