@@ -275,7 +275,7 @@ cdef class Grower:
         tree.start_growth(criterion, self.lock, settings.max_depth)
         self.recipe = recipe
         self.settings = settings
-        n_categories = None     # 1 for each nominal feature
+        n_categories = None     # 1 for each nominal feature, 0 = numeric
         if recipe.nominal:
             n_categories = np.zeros(d, dtype=np.int32)
             n_categories[list(recipe.nominal)] = 1
@@ -316,7 +316,7 @@ cdef class Grower:
         cdef intp_t node = 0
         cdef intp_t to
         stopped_at[0] = -1
-        if not finite or self.tree.n_mapped_codes > 0:
+        if not finite or self.tree.n_mapped_codes > 0:      # missing values, or nominal splits
             while self.tree.nodes[node].feature >= 0:
                 to = self.tree.child(node, x)
                 if to == node:
@@ -367,8 +367,9 @@ cdef class Grower:
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y, const float64_t[::1] weight,
     ) except -1:
-        # Validate all rows first, because labels and codes index arrays. A row of weight 0
-        # is not learned, so its categories may be unknown.
+        # Validate all rows first, because labels and codes index arrays. fits_code() tells whether
+        # there is memory for a code. A row of weight 0 is not learned, so its categories may be
+        # unknown.
         cdef intp_t n = X.shape[0]
         cdef intp_t i, j, f
         cdef bint valid = (
