@@ -22,9 +22,11 @@ cdef void count_row(
     const int32_t* bins,
 ) noexcept nogil
 cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil
+# Copy the evidence of a numeric feature to `table`.
 cdef void tabulate_bins(
     const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
 ) noexcept nogil
+# The same for a nominal feature with n_codes categories; `counts` is [n_codes, width].
 cdef void count_categories_of_bins(
     const Leaf* leaf, const Policy* policy, intp_t feature, intp_t n_codes,
     float64_t* counts, intp_t width,

@@ -4,7 +4,8 @@ A bin has the values between two adjacent candidate thresholds (cuts), or a cate
 integer is its code. Two histograms have the counts by bin: of all rows, including those
 inherited from the parent, and of the fresh rows since the creation of the leaf. A policy has
 the settings that the leaves share, a state is the bytes in a pickle, and an outcome of a split
-is the index of a child. See _contract.pxd and _bins.pxd.
+is the index of a child. `Blocks` are arrays that are freed together. See _contract.pxd and
+_bins.pxd.
 """
 
 from libc.string cimport memcpy, memset
@@ -73,7 +74,7 @@ cdef void count_row(
 
 
 cdef const float64_t* evidence_of(const Leaf* leaf, const Policy* policy) noexcept nogil:
-    # The counts that the bound and the criterion use.
+    # The counts that the split rule and the criterion use.
     if uses_fresh_only(leaf, policy) and leaf.fresh_histogram != NULL:
         return leaf.fresh_histogram
     return leaf.histogram
@@ -233,6 +234,7 @@ cdef int partition_bins(
         blocks, &parent.bins, parent.histogram, scale, d, K, policy.max_bins, &side,
         missing, &child.bins,
     )
+    # fresh rows are counted separately if the split rule uses only these, or for naive Bayes
     allocate_counts(child, policy, policy.separate or policy.bayes)
     fill_child_counts(
         &parent.bins, parent.histogram, scale, d, K, &side, &child.bins, child.histogram
@@ -257,8 +259,8 @@ cdef void _match_total(Leaf* leaf, intp_t K, intp_t feature) noexcept nogil:
                 leaf.histogram[b * K + c] *= ratio
 
 
-# Splits are scored by differences of counts, some of them through tables. A state with
-# more rows of a class on the left than in total would index before the table's start.
+# The scores of splits are read from tables that are indexed by differences of counts. A state
+# with more rows of a class on the left than in total would index before the table's start.
 
 cdef write_bins(StateWriter writer, const Leaf* leaf, const Policy* policy):
     # Writes nothing without bins.

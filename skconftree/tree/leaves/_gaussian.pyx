@@ -5,7 +5,8 @@ of its rows. Fresh rows are those since the creation of the leaf; evidence is wh
 uses. Cuts are the candidate thresholds of a leaf; with fixed cuts, `Leaf.extra` is the range of
 each feature that determines them. An outcome of a split is the index of a child. A policy has the
 settings that the leaves share. A sketch is a fast approximation of the class counts on the left of
-each cut. See _contract.pxd and _moments.pxd.
+each cut, for at most LANES cuts, which vector instructions process together. `child_of_code` has
+the child of each category (NULL: the split is numeric). See _contract.pxd and _moments.pxd.
 """
 
 from libc.math cimport INFINITY, fmin
@@ -90,8 +91,10 @@ cdef int _fill_child(
                     &parent.moments, policy.n_features, c, feature, leaf_split.threshold,
                     outcome, takes_missing,
                 )
+    # multiplies the shares by `scale`, which limits the weight that a child inherits
     scale = set_child_total(parent, policy, share, child)
     if parent.histogram != NULL:
+        # False: bins of nominal features only
         partition_bins(parent, policy, leaf_split, outcome, share, False, child)
     child_moments(
         &child.blocks, &parent.moments, policy.n_features, policy.n_classes,
@@ -197,7 +200,7 @@ cdef void _tabulate(
             below = shares[b]
 
 
-GAUSSIAN.code = 3
+GAUSSIAN.code = 3       # identifies the memory in pickles
 GAUSSIAN.may_split = True
 GAUSSIAN.open = _open
 GAUSSIAN.observe = _observe

@@ -26,7 +26,7 @@ cdef enum:
 
 cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     # Count the stored rows, and release the moments. The first rows determine the bins, at most
-    # `row_limit` rows, as in a leaf that inherited none.
+    # `row_limit` rows: with so many rows, a leaf that inherited none changes to this memory.
     cdef intp_t n_first = 0
     cdef intp_t begin = 0
     cdef intp_t end
@@ -191,12 +191,12 @@ cdef int _fill_child_rows(
     float64_t* share, Leaf* child,
 ) except -1 nogil:
     partition_rows(parent, policy, leaf_split, outcome, share, child)
-    if parent.dropped:
+    if parent.dropped:      # it stores only its latest rows, but has counted all
         shares_of_bins(parent, policy, leaf_split, outcome, share)
     return 0
 
 
-COUNTED_ROWS.code = 5
+COUNTED_ROWS.code = 5       # identifies the memory in pickles
 COUNTED_ROWS.may_split = True
 COUNTED_ROWS.stores_rows = True
 COUNTED_ROWS.counts_bins = True
@@ -237,14 +237,16 @@ cdef int _fill_child(
     cdef float64_t scale
     cdef intp_t c
     shares_of_bins(parent, policy, leaf_split, outcome, share)
+    # multiplies the shares by `scale`, which limits the weight that a child inherits
     scale = set_child_total(parent, policy, share, child)
+    # True: bins of all features
     partition_bins(parent, policy, leaf_split, outcome, share, True, child)
     for c in range(policy.n_classes):
         share[c] /= scale
     return 0
 
 
-HISTOGRAM.code = 2
+HISTOGRAM.code = 2          # identifies the memory in pickles
 HISTOGRAM.may_split = True
 HISTOGRAM.counts_bins = True
 HISTOGRAM.observe = _observe

@@ -32,7 +32,7 @@ from skconftree.utils._memory cimport (
 )
 from skconftree.utils._typedefs cimport int64_t, uint64_t
 
-NOTHING.code = 0
+NOTHING.code = 0    # identifies the memory in pickles
 
 
 # A leaf drops inherited statistics when the weight of its own rows is this many times the
@@ -46,7 +46,7 @@ cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
     cdef size_t counts = LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     cdef Leaf* leaf = <Leaf*> take_zeros(policy.blocks, 1, sizeof(Leaf) + counts)
     leaf.node = node
-    leaf.key = mix(policy.seed ^ mix(<uint64_t> node))
+    leaf.key = mix(policy.seed ^ mix(<uint64_t> node))      # seed of its feature subset
     leaf.memory = &NOTHING
     leaf.fresh = <float64_t*> (leaf + 1)
     leaf.total = leaf.fresh + policy.n_classes
@@ -59,7 +59,7 @@ cdef void release_leaf(Leaf* leaf, const Policy* policy) noexcept nogil:
         release_all(&leaf.blocks)
         release(policy.blocks, leaf.box)
         release(policy.blocks, leaf.subset)
-        release(policy.blocks, leaf.cut_positions)
+        release(policy.blocks, leaf.cut_positions)  # of candidate thresholds in unlabeled rows
         release_leaf(leaf.inherited_model, policy)
         release(policy.blocks, leaf)
 
@@ -195,7 +195,7 @@ cdef int start_child(
         child.memory.open(child, policy_of(child, policy))
         child.inherited_model = target = new_leaf(policy, child.node)
         target.key = parent.key
-        draw_subset(target, policy)   # the parent's features
+        draw_subset(target, policy)   # the parent's features, because it has the same key
     target.memory = parent.memory
     parent.memory.fill_child(
         parent, policy_of(parent, policy), &own_split, outcome, share, target
@@ -206,7 +206,7 @@ cdef int start_child(
         child.box = <float64_t*> take_array(policy.blocks, 2 * d + 1, sizeof(float64_t))
         memcpy(child.box, parent.box, 2 * d * sizeof(float64_t))
         cut_box(child.box, leaf_split.feature, leaf_split.threshold, outcome)
-        child.box[2 * d] = leaf_split.pool[outcome]
+        child.box[2 * d] = leaf_split.pool[outcome]     # the volume of the box
     return 0
 
 

@@ -74,7 +74,7 @@ cdef void sort_pool(
         for i in range(n):
             column[i] = pool[leaf.pool[i], f]
         presort(column, n, keys, keys + n, order)
-        for i in range(n):
+        for i in range(n):      # an element of `order` is 2 * index, plus a flag
             row_list[i] = leaf.pool[order[i] >> 1]
     leaf.pool_sorted = True
 
@@ -236,6 +236,7 @@ cdef class LeafStore:
         if n_pool > 0:
             is_numeric = np.ones(n_features, dtype=np.int32)
             is_numeric[list(nominal)] = 0
+            # index of the list of each numeric feature: 1, 2, ...; 0 if nominal
             self._pool_list = np.cumsum(is_numeric, dtype=np.int32) * is_numeric
             self.policy.pool_list = &self._pool_list[0]
             allocate_pool(&self.policy, n_pool)
@@ -496,7 +497,7 @@ cdef float64_t _share_of_box(
     cdef intp_t n_own = 0
     cdef intp_t code
     cdef float64_t share
-    if first >= 0:
+    if first >= 0:      # nominal: start of its codes in `child_of_code`, -1 for unseen ones
         for code in range(tree.branching[node].n_codes):
             n_known += tree.child_of_code[first + code] >= 0
             n_own += tree.child_of_code[first + code] == child - split.left

@@ -64,7 +64,7 @@ cdef float64_t* ensure_block(
 cdef float64_t* _ensure_known(
     Blocks* blocks, Moments* moments, intp_t n_features, intp_t n_classes, intp_t c
 ) except NULL nogil:
-    # The weights per feature of a block, initialized with n.
+    # `known` of a class, initialized with the weight of its rows.
     cdef intp_t f
     if moments.known == NULL:
         moments.known = <float64_t**> take_zeros(blocks, n_classes + 1, sizeof(float64_t*))

@@ -133,6 +133,7 @@ cdef class LeafPredictor:
             for model in range(<int> ALL_ROWS, <int> OWN_ROWS + 1):
                 self.predicted[model] = self._score(leaf, <Model> model, x, row, &self.scratch)
                 if model == best_model and self.predicted[model] >= 0:
+                    # one of LOSS_INTERVAL rows of a leaf updates the losses, which is slow
                     if self.calibrates and tree.n_node_samples[leaf.node] % LOSS_INTERVAL == 0:
                         _store_score_gaps(self, leaf, best_model)
                     if is_pending:
@@ -280,7 +281,8 @@ cdef void _store_score_gaps(LeafPredictor predictor, const Leaf* leaf, Model mod
 
 
 cdef void _update_losses(LeafPredictor predictor, label_t y, float64_t weight) noexcept nogil:
-    # Update the log loss of each power. Each power is the square of the next one.
+    # Update the log loss of each power. The powers are 1, 1/2, 1/4, ..., so each exponential is
+    # the square of the one for the next power.
     cdef intp_t K = predictor.policy.n_classes
     cdef float64_t n = predictor.score_weight
     cdef float64_t[N_POWERS] total

@@ -5,7 +5,7 @@ of its rows. Inherited rows are those that it got from its parent, fresh rows th
 creation; evidence is what the split rule uses. Cuts are candidate thresholds; codes are the
 integers of categories. An outcome of a split is the index of a child, a share its fraction of the
 rows of a class. A policy has the settings that the leaves share, and a state is the bytes in a
-pickle. See _rows.pxd and _contract.pxd.
+pickle. `blocks` are arrays that are freed together. See _rows.pxd and _contract.pxd.
 """
 
 import numpy as np
@@ -324,7 +324,7 @@ cdef _check_sums(const Leaf* leaf, intp_t K):
             require(leaf.fresh[i] == sums[0, i] and leaf.total[i] == sums[1, i])
 
 
-ROWS.code = 1
+ROWS.code = 1       # identifies the memory in pickles
 ROWS.may_split = True
 ROWS.stores_rows = True
 ROWS.open = _open
@@ -407,7 +407,7 @@ cdef int draw_subset(Leaf* leaf, const Policy* policy) except -1 nogil:
     leaf_policy.n_features = n
     leaf_policy.subset_size = 0
     leaf_policy.blocks = NULL           # its owner may change; memories use the leaf's blocks
-    leaf_policy.pool_list = NULL
+    leaf_policy.pool_list = NULL        # only the policy of the tree has lists of unlabeled rows
     leaf_policy.n_nominal = 0
     if policy.n_codes != NULL:
         nominal = leaf.subset.features + n

@@ -897,7 +897,8 @@ cdef class NodeTable(NodeArrays):
         return unpickled, (own_version(), *self.__reduce__())
 
     def _arguments(self):
-        # Arguments to create a table with the same arrays.
+        # Arguments to create a table with the same arrays. The last options are left out if they
+        # are False; the first two only together.
         arguments = (
             self.n_features, self.n_classes, tuple(self.class_weight.tolist()),
             bool(self.keeps_evidence), self.shrinkage,

@@ -59,7 +59,7 @@ cdef inline float64_t weighted(
 cdef inline Proportions proportions_at(
     const float64_t* counts, const float64_t* class_weight, intp_t K, Proportions above
 ) noexcept nogil:
-    # The proportions of a node with these counts; `above`, those of its parent, without rows.
+    # The proportions of a node with these counts; if it has no rows, `above`: those of its parent.
     cdef float64_t total = weighted(counts, class_weight, 0)
     cdef intp_t c
     for c in range(1, K):

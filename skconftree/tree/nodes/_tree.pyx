@@ -1,4 +1,11 @@
-"""The fitted tree, and the interface of leaf costs."""
+"""The fitted tree, and the interface of leaf costs.
+
+A snapshot has the arrays of a tree at one moment, and a cache of values computed from them:
+`of_structure` returns those of a function of all arrays except counts. Codes are the integers of
+categories: `branching` has where the codes of a nominal split start in `child_of_code`, and
+`n_mapped_codes` is the size of that array, 0 without nominal splits. A state is the data in a
+pickle, and `n_edits` counts the changes of existing splits. See _node_table.pxd and _routing.pxd.
+"""
 
 import numpy as np
 from libc.math cimport INFINITY, NAN, floor

@@ -76,6 +76,7 @@ def merge_leaves(Tree tree):
     merged = np.zeros(tree.node_count, dtype=np.bool_)
     leaf = merged.view(np.uint8)
     labels = np.full(tree.node_count, -1, dtype=np.int32)   # -1: unknown
+    # `keeps_values`: class probabilities are stored, not computed from counts
     if tree.shrinkage == 0.0 or tree.keeps_values:
         labels[:] = (<object> tree).proba.argmax(axis=1)
     label = labels
@@ -229,7 +230,7 @@ cdef class SubtreeRaising:
             self._distribute(0, recount=False)
             self._collapse()
             self._prune()
-        self.criterion.raise_held()
+        self.criterion.raise_held()     # an exception of a criterion that is written in Python
         return self.tree._pruned(np.asarray(self.leaf, dtype=np.bool_))
 
     cdef float64_t _errors_as_leaf(self, intp_t node, bint with_added) noexcept nogil:
@@ -372,7 +373,7 @@ cdef class SubtreeRaising:
 
     cdef intp_t _child(self, intp_t node, intp_t row) noexcept nogil:
         # The child that a row goes to. Rows raised into a branch may have an unknown
-        # category: they go to the child that was the largest.
+        # category: they go to the child that was the largest, `missing_left` of a nominal split.
         cdef intp_t child = self.tree.child(node, self._row(row))
         if child == node:
             child = self.tree.first_child[node] + self.tree.branching[node].missing_left
@@ -548,6 +549,7 @@ cdef class PessimisticCost(LeafCost):
         return slot.limit
 
     cdef float64_t _quantile(self, float64_t a, float64_t b) noexcept nogil:
+        # Quantile of the beta distribution with parameters a and b.
         cdef float64_t n = a + b
         cdef float64_t low = 0.0
         cdef float64_t high = 1.0

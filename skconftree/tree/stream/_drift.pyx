@@ -192,6 +192,7 @@ cdef class MonitoredGrower(Grower):
         return Grower(tree, self.recipe._replace(settings=settings, seed=seed))
 
     cdef int init_new_grower(self, Grower new_grower) except -1:
+        # the number of categories for which this grower has memory
         new_grower.reserve_codes(self.splitter.candidates.sets.capacity - 1)
         new_grower.init_leaves()
         return 0
@@ -318,7 +319,7 @@ cdef class NodeMonitors:
         cdef intp_t n = len(monitors) // sizeof(NodeMonitor)
         if n > n_nodes or len(class_counts) != n * K * sizeof(float64_t):
             raise corrupt_state("growing tree")
-        # fields of 8 bytes per node; a fitted tree has no monitors yet
+        # fields of 8 bytes per node, integers from the sixth on; a fitted tree has no monitors yet
         counts = np.frombuffer(monitors, np.int64).reshape(n, sizeof(NodeMonitor) // 8)
         if not bool(((counts[:, 5:] >= 0) & (counts[:, 5:] < 2**62)).all()):
             raise corrupt_state("growing tree")
@@ -445,7 +446,7 @@ cdef class ReplacingGrower(MonitoredGrower):
         # A grower for the background tree, without leaves.
         seed = self.recipe.seed
         if self.recipe.in_forest:
-            seed = mix(<uint64_t> seed ^ GOLDEN) >> 2
+            seed = mix(<uint64_t> seed ^ GOLDEN) >> 2   # a hash; seeds have 62 bits
         self.successor = self.recipe._replace(seed=seed)
         return self.make_second_grower(tree, seed, 1)
 
@@ -733,6 +734,7 @@ cdef class LocalGrower(MonitoredGrower):
             self._abandon(self._challenger_at(node))
         while self.slots >> slot & 1:
             slot += 1
+        # 0.0: without shrinkage of the class probabilities
         tree = Tree(
             self.tree.n_features, self.tree.n_classes, self.tree.class_weight,
             self.tree.keeps_evidence, 0.0, self.tree.keeps_costs,
@@ -767,6 +769,7 @@ cdef class LocalGrower(MonitoredGrower):
 
     cdef Grower _grower_at(self, Tree tree, intp_t node, int64_t serial):
         # A grower for a challenger, without leaves.
+        # a hash; seeds have 62 bits
         seed = mix(<uint64_t> self.recipe.seed ^ mix(GOLDEN ^ <uint64_t> serial)) >> 2
         cdef Grower grower = self.make_second_grower(tree, seed, MAX_SLOTS_WITH_LIMIT)
         grower.depth_above = self.tree.depth[node]
@@ -883,6 +886,7 @@ cdef class LocalGrower(MonitoredGrower):
         if tree._arguments() != self.tree._arguments():
             raise corrupt_state("growing tree")
         grower = with_state(self._grower_at(tree, node, serial), growth)
+        # the last three numbers are replaced by those of the state
         challenger = Challenger(grower, node, slot, serial, 0.0, 0, 0.5)
         challenger.set_numbers(numbers)
         self._take_slot(challenger)

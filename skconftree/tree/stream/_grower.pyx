@@ -1,12 +1,12 @@
 """Row-by-row training (growth) of a tree within a memory limit.
 
 The memory of a leaf is the form in which it stores the statistics of its rows; evidence is what
-the split rule uses of them. The pool is the unlabeled rows (`X_pool`). Codes are the integers of
-categories; an outcome of a split is the index of a child. A recipe has the arguments from which a
-grower is made, a state is the data in a pickle. At a checkpoint, after a fixed number of rows, the
-memory limit is enforced and stored exceptions are raised. Before the rows up to the next
-checkpoint, memory is reserved; it is released if an allocation fails in the middle of a row. A
-monitored tree detects concept drift; challengers are trees that may replace its subtrees. A bare
+the split rule (bound) uses of them. The pool is the unlabeled rows (`X_pool`). Codes are the
+integers of categories; an outcome of a split is the index of a child. A recipe has the arguments
+from which a grower is made, a state is the data in a pickle. At a checkpoint, after a fixed number
+of rows, the memory limit is enforced and stored exceptions are raised. Before the rows up to the
+next checkpoint, memory is reserved; it is released if an allocation fails in the middle of a row.
+A monitored tree detects concept drift; challengers are trees that may replace its subtrees. A bare
 leaf has released its statistics. A policy has the settings that the leaves share. See _grower.pxd.
 """
 
@@ -149,6 +149,7 @@ cdef class MemoryLimit:
             self.max_bytes //= 2
         self.node_bytes = tree.node_bytes() + sizeof(Leaf*)
         self.split_bytes = tree.split_bytes()
+        # a leaf always keeps its LEAF_COUNTS arrays of class counts
         self.bare_bytes = (sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t))
         if with_boxes:
             self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
@@ -274,10 +275,11 @@ cdef class Grower:
         tree.start_growth(criterion, self.lock, settings.max_depth)
         self.recipe = recipe
         self.settings = settings
-        n_categories = None     # 1 for each nominal feature
+        n_categories = None     # 1 for each nominal feature, 0 = numeric
         if recipe.nominal:
             n_categories = np.zeros(d, dtype=np.int32)
             n_categories[list(recipe.nominal)] = 1
+        # with `by_volume`, the weight of a leaf is its volume in feature space
         root = RootStats(
             d, K, class_weight=class_weight, n_categories=n_categories,
             seed=recipe.seed, has_pool=pool is not None or settings.by_volume,
@@ -314,7 +316,7 @@ cdef class Grower:
         cdef intp_t node = 0
         cdef intp_t to
         stopped_at[0] = -1
-        if not finite or self.tree.n_mapped_codes > 0:
+        if not finite or self.tree.n_mapped_codes > 0:      # missing values, or nominal splits
             while self.tree.nodes[node].feature >= 0:
                 to = self.tree.child(node, x)
                 if to == node:
@@ -365,8 +367,9 @@ cdef class Grower:
     cdef int _check_rows(
         self, const float32_t[:, ::1] X, const label_t[::1] y, const float64_t[::1] weight,
     ) except -1:
-        # Validate all rows first, because labels and codes index arrays. A row of weight 0
-        # is not learned, so its categories may be unknown.
+        # Validate all rows first, because labels and codes index arrays. fits_code() tells whether
+        # there is memory for a code. A row of weight 0 is not learned, so its categories may be
+        # unknown.
         cdef intp_t n = X.shape[0]
         cdef intp_t i, j, f
         cdef bint valid = (
@@ -382,6 +385,7 @@ cdef class Grower:
                     for i in range(n):
                         valid = valid and (
                             self.splitter.candidates.sets.fits_code(X[i, f])
+                            # -1: unknown category
                             or X[i, f] == -1.0 and weight is not None
                             and weight[i] <= 0.0
                         )
@@ -710,7 +714,7 @@ cdef class Grower:
             return False
         if self.leaves.n_leaves >= self.settings.max_leaves:
             return False
-        if min_weight < 0.0:
+        if min_weight < 0.0:    # minus a fraction of the weight of all rows
             min_weight *= -self.weight_seen
         for c in range(self.policy.n_classes):
             n_present += counts[c] > 0.0
@@ -731,7 +735,7 @@ cdef class Grower:
                 if split.feature >= 0 and _fits_limits(self, &split):
                     _split_leaf(self, leaf, &split)
                     self.limit.update_full(self.tree, self.leaves)
-            if not self.settings.recurses:
+            if not self.settings.recurses:      # children wait for more rows
                 break
             node = self.tree.next_below(top, node)
         return 0
@@ -742,7 +746,7 @@ cdef class Grower:
         leaf.n_examined = leaf.n_fresh
         self.source.node.time = self.weight_seen
         self.source.node.min_weight = self.settings.min_samples_leaf
-        if self.settings.min_samples_leaf < 0.0:
+        if self.settings.min_samples_leaf < 0.0:    # minus a fraction
             self.source.node.min_weight *= -self.weight_seen
         self.source.node.min_reweighted = (
             self.settings.min_weight_fraction_leaf * self.total_weight
@@ -864,7 +868,9 @@ cdef bint _fits_limit_with_code(Grower grower, intp_t node, intp_t code) noexcep
 
 
 cdef bint _is_split_due(Grower grower, const Leaf* leaf) noexcept nogil:
-    # The grace period is the weight that a leaf receives between split attempts.
+    # The grace period is the weight that a leaf receives between split attempts. `row_weight` is
+    # the mean weight of a row, `root_grace` the grace period of the root: that of another leaf is
+    # at least its share of the rows times this.
     cdef float64_t wait = grower.settings.grace_period
     if wait < grower.settings.grace_limit:     # longer later: splits are permanent
         wait = max(wait, sqrt(grower.settings.row_weight * grower.weight_seen))
@@ -1001,4 +1007,4 @@ cdef void _add_children(
                 rows = grower.children[z].n_rows
             rows = min(rows, rows_left)
         rows_left -= rows
-        grower.tree.add_leaf(leaf.node, child, rows, 0.0)
+        grower.tree.add_leaf(leaf.node, child, rows, 0.0)   # the impurity is computed when read

@@ -83,8 +83,10 @@ cdef class LeafSource(Source):
             self.cut_positions = leaf.cut_positions
         record.id = leaf.node
         record.depth = depth
+        # end - start stands for the number of rows: a leaf may store only their weight
         record.start = 0
         record.end = <intp_t> (leaf.n_fresh if separate else leaf.n_total) + 1
+        # weight with unlabeled rows or, if `by_volume`, volume of the leaf in feature space
         record.pool = leaf.n_fresh if separate else leaf.n_total
         if self.node.by_volume:
             record.box = leaf.box
@@ -104,7 +106,7 @@ cdef class LeafSource(Source):
                 self.policy.separate or leaf.n_total == leaf.n_fresh
             )
         )
-        self.node.has_min_weight = True
+        self.node.has_min_weight = True     # a child may be too small: this must be checked
         return 0
 
     cdef void begin(self) noexcept nogil:
@@ -177,6 +179,7 @@ cdef class LeafSource(Source):
                 return 0
             if self.node.has_pool:
                 return _walk_with_pool(self, feature, scan)
+            # NULL: there are no numbers of repetitions of the rows
             return scan.walk_sorted(
                 self.order, self.n_present, self.y, NULL, self.row_weight, self.node.counts,
             )
@@ -277,7 +280,7 @@ cdef class LeafSource(Source):
                 children.counts[self.y[row]] += w
             for _ in range(below, position - n_left):
                 children.pool[0] += 1.0
-        values.rows_missing = 0
+        values.rows_missing = 0         # numbers of rows, which only tables need
         values.labeled_missing = 0
         return self.count_values(feature, values)
 
@@ -369,7 +372,8 @@ cdef void _count_pool(LeafSource source, intp_t feature) noexcept nogil:
 
 
 cdef intp_t _walk_every_cut(LeafSource source, Scan scan) noexcept nogil:
-    # Pass all cuts of the table to the scan, even those without rows between them.
+    # Pass all cuts of the table to the scan, even those without rows between them. emit() adds a
+    # candidate, whose counts have been written at index scan.size; finish() returns their number.
     cdef intp_t K = source.node.n_classes
     cdef bint has_pool = source.node.has_pool
     cdef intp_t width = K + has_pool
