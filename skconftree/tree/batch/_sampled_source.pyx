@@ -451,7 +451,7 @@ cdef class PrunedWalk:
         i = _emit_best(self, scan, n_scored, tolerance)
         if i < 0:
             return -1
-        scan.leave_out(n_candidates - i)
+        scan.leave_out(n_candidates - i)    # they are counted, but not emitted
         return n_candidates
 
 
@@ -486,7 +486,7 @@ cdef float64_t _limit_scores(PrunedWalk pruned, Scan scan, intp_t n_runs) noexce
     cdef intp_t size = 0, r, i
     for r in range(n_runs + 1):
         if size > 0 and (r == n_runs or size + CORNERS > BLOCK):
-            scan.measure(size, scores)
+            scan.measure(size, scores)      # their scores, without emitting them
             i = 0
             while i < size:
                 low = _smaller(cut_score, _smaller(scores[i], INFINITY))
@@ -668,7 +668,7 @@ cdef class SampledSource(RowSource):
             counts = &count[0]
         with nogil:
             self._begin(&y[0], counts, settings.multiway)
-        self.longest_walk = REPEATS * self.n_rows
+        self.longest_walk = REPEATS * self.n_rows   # largest number of rows, with repeats
         if self.is_supported:
             self.order = RankSort(self.n_rows)
             if root.n_classes == 2 and self.n_rows >= MIN_PRUNED_ROWS:
@@ -755,6 +755,7 @@ cdef class SampledSource(RowSource):
                 self.n_to_count += 1
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
+        # `distinct`: the weight of each row as evidence if repeated rows do not count
         cdef const float64_t* distinct = &self.node.root.distinct[0]
         cdef float64_t weight = 0.0
         cdef intp_t i
@@ -864,6 +865,7 @@ cdef class SampledSource(RowSource):
         if not self.columns[feature].has_missing:
             self._lookup(feature)
             codes = self.codes
+        # `prunes`: only the best candidate is needed
         if two_classes and scan.prunes and self.n_present >= MIN_PRUNED_ROWS and not (
             self.columns[feature].has_missing
         ):
@@ -883,7 +885,7 @@ cdef class SampledSource(RowSource):
                 scan, self.order.keys, self.n_present, self.order.least, self.node.counts,
             )
         self.order.sort(codes, self.n_present)
-        scan.positions = self.order.ranks
+        scan.positions = self.order.ranks       # position of the cut after each row
         for i in range(self.n_present):
             self.unpacked_y[i] = <label_t> class_of(self.present_rows[i])
             self.unpacked_count[i] = count_of(self.present_rows[i])
