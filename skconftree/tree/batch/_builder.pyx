@@ -344,7 +344,7 @@ cdef void _record_stop(Builder builder, const FrontierNode* leaf) noexcept nogil
         return
     stop = builder.tree.stops + leaf.record.id
     stop.reason = <int32_t> split.reason
-    if split.rejected >= 0:
+    if split.rejected >= 0:     # the feature of the best candidate, which the bound rejected
         stop.feature = <int32_t> split.rejected
         stop.threshold = split.threshold
         stop.log10_expected = split.evidence.by_chance.log10_expected

@@ -7,7 +7,8 @@ row with its class and its count in the sample as one integer. Packed counts are
 all classes in one integer; a tally is an array of counts by code. A walk reads the rows of a
 node in the order of a feature and emits the candidate splits: it passes them to a Scan, in blocks
 of at most BLOCK. If the criterion is additive, sums over the classes of phi, a function of one
-count, are emitted instead of class counts. A cut is the largest code that goes left.
+count, are emitted instead of class counts. A cut is the largest code that goes left. RowCodes has
+the codes row by row, `row_bytes` bytes each; that of a feature is at the `offset` of its column.
 """
 
 from libc.math cimport INFINITY, fmin, isnan
@@ -1142,6 +1143,7 @@ cdef class SampledSource(RowSource):
                 self.partitioned_rows,
             )
         else:
+            # for partition_values(), 1 is left and 0 right
             if children.child_of_code == NULL:
                 for i in range(n):
                     self.sides[i] = ((self.sides[i] == 0) | (self.sides[i] >> 1 & missing_left))
