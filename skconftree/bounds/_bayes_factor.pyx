@@ -179,4 +179,5 @@ def log_bayes_factor(tables, *, a=None):
     tables = check_tables(tables)
     n_classes = tables.shape[tables.ndim - 1]
     a = 1.0 / n_classes if a is None else check_range("a", a, 1e-100, 1e6, closed="both")
+    # False: against a distribution from the prior, not the most likely one
     return log_likelihood_ratio(tables, DirichletScore(n_classes, float(a)), False)

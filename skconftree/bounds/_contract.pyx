@@ -156,6 +156,7 @@ cdef class Bound(Kernel):
         stats.depth = depth
         clear_evidence(&evidence)
         evidence.runner_up_score = INFINITY if runner_up is None else runner_up
+        # -1: no split is the competitor; 1: some other feature
         evidence.runner_up_feature = -1 if runner_up is None else 1
         evidence.by_chance.n_candidates = n_tests
         if criterion is not None:

@@ -842,6 +842,7 @@ cdef class CredibleKernel(IntervalBound):
         if size > MAX_MEMO_SIZE:
             self.clear_memo()
             return True
+        # `blocks` owns the memory; False: not filled with zeros
         block = <Memo*> new_array(&self.blocks, size, sizeof(Memo), False)
         if block == NULL:
             if old_size > 0:

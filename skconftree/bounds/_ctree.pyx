@@ -76,6 +76,7 @@ cdef class OutcomeScore(Score):
         self.work.load(counts, r, self.n_classes)
         if not self.work.n > 1.0:
             return 0.0
+        # Pearson's chi-squared; False: without Yates' correction
         return -(1.0 - 1.0 / self.work.n) * self.work.pearson(False)
 
 

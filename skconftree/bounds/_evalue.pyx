@@ -184,4 +184,4 @@ def log_evalue(tables, *, a=0.5):
     tables = check_tables(tables)
     a = float(check_range("a", a, 1e-100, 1e6, closed="both"))
     score = DirichletScore(tables.shape[tables.ndim - 1], a)
-    return log_likelihood_ratio(tables, score, True)
+    return log_likelihood_ratio(tables, score, True)    # against the most likely distribution

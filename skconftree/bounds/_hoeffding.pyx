@@ -142,7 +142,8 @@ cdef class HoeffdingLimits(Score):
             )
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        # The pool weights of more than two outcomes are not known here.
+        # The pool weights of more than two outcomes are not known here. 0 is a lower limit of the
+        # cost, which suffices for a score of an IntervalBound.
         cdef intp_t z
         cdef float64_t n, total = 0.0
         if self.pool != self.n:

@@ -179,7 +179,7 @@ cdef class PossibilisticFloor(Score):
             self.first = n_absent(self.counts, self.n_classes, self.present)
             self.scale = SHRINK / ((self.n_classes - self.first) * LN2)
             self.margin = 1e-9 * max(stats.n, stats.pool)
-            self.smallest = INFINITY
+            self.smallest = INFINITY    # score so far; splits above `ceiling` cannot be the best
             self.ceiling = self.margin + self.n * cumulative_entropy(
                 self.counts, self.n_classes, self.first, self.n, self.z_node, self.orders,
             )

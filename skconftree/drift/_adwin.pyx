@@ -172,7 +172,7 @@ cdef class ADWINKernel(Detector):
 
     def __reduce__(self):
         state = {
-            **self.totals(),
+            **self.totals(),    # numbers of rows and drifts, and the state after the last row
             "warning": write(&self.warning),
             "drift": write(&self.drift),
             "origin": self.origin,

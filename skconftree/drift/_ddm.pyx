@@ -68,7 +68,7 @@ cdef class DDMKernel(Detector):
             self.min_samples, self.min_errors, self.warning_level, self.drift_level
         )
         state = {
-            **self.totals(STATE_VERSION),
+            **self.totals(STATE_VERSION),   # numbers of rows and drifts, last state
             "n_errors": self.n_errors,
             "p_min": self.p_min,
             "s_min": self.s_min,

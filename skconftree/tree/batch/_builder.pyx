@@ -6,7 +6,7 @@ source divides the rows of a node among its children; an outcome is the index of
 Look-ahead chooses a split by the costs of trial trees that are grown below it. The weight W of
 a node includes unlabeled rows, or is its volume: that of its box, its limits in feature space.
 `Stop` is the reason why a node is a leaf, `Competitor` a split on another feature that was not
-chosen, and `runner_up` compares it with the chosen split. An arena owns arrays.
+chosen, and `runner_up` compares it with the chosen split. An arena owns arrays. See _builder.pxd.
 """
 
 from libc.float cimport DBL_EPSILON
@@ -114,6 +114,7 @@ cdef class Builder:
         if box is not None:
             root.box = _copied_box(self, &box[0, 0])
         tree.reserve(min(self.source.n_rows // 4, <intp_t> INITIAL_CAPACITY))
+        # -1: no parent
         tree.add_leaf(-1, &counts[0], n_labeled, self.splitter.impurity(&counts[0]))
         tree.depth[0] = depth
         self.splitter.check()
@@ -252,7 +253,7 @@ cdef class Builder:
     cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil:
         # Write the split into the tree.
         cdef const Children* children = &split.children
-        cdef intp_t position = self.tree.n_splits()
+        cdef intp_t position = self.tree.n_splits()     # index of this split, the next one
         if self.tree.n_mapped_codes + children.n_codes > self.tree.mapped_code_capacity:
             with gil:
                 self.tree.reserve_mapped_codes(self.tree.n_mapped_codes + children.n_codes)
@@ -279,7 +280,7 @@ cdef class Builder:
         record.low = parent.record.low
         record.high = parent.record.high
         if self.sign != 0:
-            if outcome == (self.sign > 0):
+            if outcome == (self.sign > 0):      # the child of larger probabilities
                 record.low = self.middle
             else:
                 record.high = self.middle
@@ -343,7 +344,7 @@ cdef void _record_stop(Builder builder, const FrontierNode* leaf) noexcept nogil
         return
     stop = builder.tree.stops + leaf.record.id
     stop.reason = <int32_t> split.reason
-    if split.rejected >= 0:
+    if split.rejected >= 0:     # the feature of the best candidate, which the bound rejected
         stop.feature = <int32_t> split.rejected
         stop.threshold = split.threshold
         stop.log10_expected = split.evidence.by_chance.log10_expected

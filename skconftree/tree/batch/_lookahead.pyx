@@ -180,6 +180,7 @@ cdef class LookaheadBuilder(Builder):
     cdef int _write_split(self, intp_t node, const Split* split) except -1 nogil:
         Builder._write_split(self, node, split)
         if self.tree.costs != NULL:
+            # its children are not added yet, so that it is not counted by n_splits()
             self.tree.costs[self.tree.n_splits()] = self.trial_costs
         return 0
 
@@ -257,7 +258,7 @@ cdef int _copy_trial(
 cdef void _clear_trial_costs(LookaheadBuilder builder) noexcept nogil:
     builder.trial_costs.cost = NAN
     builder.trial_costs.runner_up_cost = NAN
-    builder.trial_costs.runner_up_feature = -2
+    builder.trial_costs.runner_up_feature = -2      # none
 
 
 cdef void _record_competitor(
@@ -278,6 +279,7 @@ cdef float64_t _grow_trial(
     cdef FrontierNode root = leaf[0]
     builder.splitter.recount_children(&root.record, counts, split)
     builder.trial.tree.clear()
+    # the root (-1 = no parent); its number of rows and impurity are not used
     builder.trial.tree.add_leaf(-1, counts, 0, 0.0)
     builder.trial.tree.depth[0] = <int32_t> root.record.depth
     root.record.id = 0

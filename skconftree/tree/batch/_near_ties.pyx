@@ -7,7 +7,8 @@ occurred once more. The outcome of a split for a row is the index of the child; 
 combination of outcomes, one of each compared split. A tally has the class weights of each cell.
 The code of a value is its rank or bin in the feature. K is the number of classes, P that of the
 classes present in the node, a that of the outcomes of the split, and b that of the outcomes of a
-competitor. Rows in node order are arranged so that a node is a range. See _near_ties.pxd.
+competitor. Rows in node order are arranged so that a node is a range. `order` has the rows as
+entries (row << 1) | bit, in the order of a feature. See _near_ties.pxd.
 """
 
 from libc.math cimport isnan, log, sqrt
@@ -270,7 +271,7 @@ cdef void _add_sides(
     if sides.column == NULL:
         _add_values(runner_up, sides, record, begin, n)
         return
-    if sides.column.codes == NULL:
+    if sides.column.codes == NULL:      # a nominal feature with codes of two bytes
         codes16 = sides.column.codes16 + begin
         for i in range(n):
             cells[i] = cells[i] * b + child_of_code[codes16[i]]
@@ -403,7 +404,8 @@ cdef void _set_influences(
     intp_t step_others,
 ) noexcept nogil:
     # Set the influences of the rows on the gain of one split, by outcome and class, from the
-    # joint outcomes.
+    # joint outcomes. The steps are distances in `joint` between two outcomes of this split, and of
+    # the other one.
     cdef intp_t P = runner_up.n_present
     cdef float64_t n, squares
     cdef float64_t* shares

@@ -35,10 +35,10 @@ cdef class NodeRows:
         const int32_t[::1] count=None, const float64_t[::1] weight=None, bint multiway=False,
         bint consumes=False,
     ):
-        table.begin_use(consumes)
+        table.begin_use(consumes)       # raises an error if its arrays are already in use
         self.table = table
         self.n_features = table.n_features
-        self.stride = table.stride
+        self.stride = table.stride      # distance of two values of a column
         self.arena = Arena()
         self.y = &y[0]
         if count is not None:
@@ -86,7 +86,7 @@ cdef class NodeRows:
         cdef uint8_t rank[MAX_LEVELS]
         cdef uint8_t* codes = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
         cdef float32_t* levels
-        cdef float32_t* lower_edges = NULL
+        cdef float32_t* lower_edges = NULL      # smallest value of each bin
         cdef intp_t i
         column.codes = codes
         if n == self.table.n_rows:
@@ -412,7 +412,7 @@ cdef class StoredOrder:
         self.start = record.start
         self.end = record.end
         _list_features(self, record)
-        n_bytes = _copy_node(self, False, True)
+        n_bytes = _copy_node(self, False, True)     # counts them only
         if n_bytes > self.capacity:
             self.arena.release(self.copies)
             self.copies = NULL

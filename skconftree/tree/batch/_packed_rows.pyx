@@ -5,7 +5,8 @@ of each code in a node; they are packed if those of all classes are in one 64-bi
 `bits` per class. A walk passes the candidate splits between the codes, in ascending order, to
 a `Scan`, which scores them: it emits them. If the criterion is additive, it passes sums over
 classes of phi(count), the criterion's function of a count. A tagged row is (count << 48) | (class
-<< 32) | row. K is the number of classes. See also _packed_rows.pxd.
+<< 32) | row. K is the number of classes. RowCodes has the codes row by row, in `row_bytes` bytes;
+that of a feature is at the `offset` of its column. See also _packed_rows.pxd.
 """
 
 cimport cython

@@ -1,7 +1,8 @@
 """Stable partition of a range of rows between children; each child's rows keep their order.
 
 Rows sorted by a value are stored as entries, (row << 1) | new, where new = 1 if the value differs
-from that of the previous entry. A range of distinct values has 0 in its first entry instead.
+from that of the previous entry. A range of distinct values has 0 in its first entry instead. See
+_partition.pxd.
 """
 
 cimport cython

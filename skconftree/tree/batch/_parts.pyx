@@ -5,7 +5,7 @@ from libc.string cimport memset
 from typing import NamedTuple
 
 from skconftree.tree.split._scan cimport sum_of
-from skconftree.tables._encoded_table cimport Column, lower_edge_of
+from skconftree.tables._encoded_table cimport Column, lower_edge_of    # smallest value of a code
 from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._builder cimport Builder, FrontierNode, Helpers
 from skconftree.tree.batch._near_ties cimport RunnerUp, Sides
@@ -81,8 +81,8 @@ cdef class PartitionedSource(RowSource):
         self.pending = []
         self.metadata = metadata
         self.n_rows = nodes.n_rows
-        self.longest_walk = REPEATS * self.n_rows
-        self.complete = True
+        self.longest_walk = REPEATS * self.n_rows   # largest number of rows, with repeats
+        self.complete = True        # no numeric value is missing
         self.arena = Arena()
         self.first = <intp_t*> self.arena.take(root.n_features, sizeof(intp_t))
         for f in range(root.n_features):
@@ -316,6 +316,7 @@ class OpenNode(NamedTuple):
 cdef class PartitionedSubtrees(Helpers):
     """Grows the trees below the small nodes of a PartitionedSource elsewhere.
 
+    A builder calls defer() before it examines a leaf, and finish() when no leaf is left.
     `draws`: features or thresholds are drawn at random, depending on node ids.
     """
 

@@ -7,7 +7,8 @@ row with its class and its count in the sample as one integer. Packed counts are
 all classes in one integer; a tally is an array of counts by code. A walk reads the rows of a
 node in the order of a feature and emits the candidate splits: it passes them to a Scan, in blocks
 of at most BLOCK. If the criterion is additive, sums over the classes of phi, a function of one
-count, are emitted instead of class counts. A cut is the largest code that goes left.
+count, are emitted instead of class counts. A cut is the largest code that goes left. RowCodes has
+the codes row by row, `row_bytes` bytes each; that of a feature is at the `offset` of its column.
 """
 
 from libc.math cimport INFINITY, fmin, isnan
@@ -451,7 +452,7 @@ cdef class PrunedWalk:
         i = _emit_best(self, scan, n_scored, tolerance)
         if i < 0:
             return -1
-        scan.leave_out(n_candidates - i)
+        scan.leave_out(n_candidates - i)    # they are counted, but not emitted
         return n_candidates
 
 
@@ -486,7 +487,7 @@ cdef float64_t _limit_scores(PrunedWalk pruned, Scan scan, intp_t n_runs) noexce
     cdef intp_t size = 0, r, i
     for r in range(n_runs + 1):
         if size > 0 and (r == n_runs or size + CORNERS > BLOCK):
-            scan.measure(size, scores)
+            scan.measure(size, scores)      # their scores, without emitting them
             i = 0
             while i < size:
                 low = _smaller(cut_score, _smaller(scores[i], INFINITY))
@@ -668,7 +669,7 @@ cdef class SampledSource(RowSource):
             counts = &count[0]
         with nogil:
             self._begin(&y[0], counts, settings.multiway)
-        self.longest_walk = REPEATS * self.n_rows
+        self.longest_walk = REPEATS * self.n_rows   # largest number of rows, with repeats
         if self.is_supported:
             self.order = RankSort(self.n_rows)
             if root.n_classes == 2 and self.n_rows >= MIN_PRUNED_ROWS:
@@ -755,6 +756,7 @@ cdef class SampledSource(RowSource):
                 self.n_to_count += 1
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
+        # `distinct`: the weight of each row as evidence if repeated rows do not count
         cdef const float64_t* distinct = &self.node.root.distinct[0]
         cdef float64_t weight = 0.0
         cdef intp_t i
@@ -864,6 +866,7 @@ cdef class SampledSource(RowSource):
         if not self.columns[feature].has_missing:
             self._lookup(feature)
             codes = self.codes
+        # `prunes`: only the best candidate is needed
         if two_classes and scan.prunes and self.n_present >= MIN_PRUNED_ROWS and not (
             self.columns[feature].has_missing
         ):
@@ -883,7 +886,7 @@ cdef class SampledSource(RowSource):
                 scan, self.order.keys, self.n_present, self.order.least, self.node.counts,
             )
         self.order.sort(codes, self.n_present)
-        scan.positions = self.order.ranks
+        scan.positions = self.order.ranks       # position of the cut after each row
         for i in range(self.n_present):
             self.unpacked_y[i] = <label_t> class_of(self.present_rows[i])
             self.unpacked_count[i] = count_of(self.present_rows[i])
@@ -1140,6 +1143,7 @@ cdef class SampledSource(RowSource):
                 self.partitioned_rows,
             )
         else:
+            # for partition_values(), 1 is left and 0 right
             if children.child_of_code == NULL:
                 for i in range(n):
                     self.sides[i] = ((self.sides[i] == 0) | (self.sides[i] >> 1 & missing_left))

@@ -110,6 +110,7 @@ cdef class SparseRows:
                 levels[code] = value
             codes[i] = <uint8_t> code
         levels[zero] = 0.0
+        # by_row[row] = code ^ zero marks the rows with an entry; they are then sorted by row
         for i in range(n):
             self.by_row[entries[i] >> 1] = codes[i] ^ <uint8_t> zero
         for i in range(self.n_rows):
@@ -209,6 +210,7 @@ cdef class SparseRows:
             goes_left[rows[i]] = zero_left
         for i in range(n_stored):
             if column.form == PAIR:
+                # `zero` is the code of the value 0, 0 or 1; the other value has the other code
                 goes_left[entries[i] >> 1] = 1 - column.zero <= position
             elif column.form == CODED:
                 goes_left[entries[i] >> 1] = codes[i] <= position

@@ -173,6 +173,7 @@ cdef class SharedSplitter(Splitter):
         if not self.scanned:
             return Splitter._examine(self, j, feature)
         self.selection.feature = feature
+        # `step` is 0 if only the best split of the last feature is stored
         self.selection.best = self.selection.best_of + feature * self.selection.step
         self.selection.best[0] = self.workers.results[j].best
         return self.workers.results[j].n_candidates
@@ -273,7 +274,7 @@ cdef class Subtrees(Helpers):
         cdef Builder other
         cdef intp_t i
         for other in self.builders:
-            other.copy_lookahead(builder)
+            other.copy_lookahead(builder)       # the depths at which it looks ahead
         self.top_tree = builder.tree
         self.trees = [None] * self.n_leaves
         # largest first, so that all workers end at about the same time
@@ -327,7 +328,7 @@ cdef Tree join_trees(Tree top_tree, dict below):
         n_nodes += tree.node_count
     target = empty_copy(top_tree, n_nodes)
     _number_splits(top_tree, splits)
-    add_node(target, -1, top_tree, 0)
+    add_node(target, -1, top_tree, 0)       # the root, which has no parent
     new_ids[0] = 0
     node = 0
     while node >= 0:
@@ -338,7 +339,7 @@ cdef Tree join_trees(Tree top_tree, dict below):
                 new_ids[child] = <int32_t> add_node(target, new_ids[node], top_tree, child)
         elif node in below:
             append_tree(target, new_ids[node], below[node])
-        node = top_tree.next_below(0, node)
+        node = top_tree.next_below(0, node)     # in preorder; -1 at the end
     return target
 
 
@@ -393,7 +394,7 @@ cdef int copy_split(
     # it, negative if the feature is numeric.
     cdef intp_t first = tree.branching[node].first
     cdef intp_t n_codes = tree.branching[node].n_codes
-    tree._copy_evidence(target, split)
+    tree._copy_evidence(target, split)      # its statistics
     target.nodes[target_node] = tree.nodes[node]
     target.nodes[target_node].left = <int32_t> target.node_count
     target.branching[target_node] = tree.branching[node]

@@ -88,7 +88,8 @@ cdef class RowSource(Source):
     cdef inline void add_levels(
         self, const Column* column, const float64_t* histogram, float64_t* sums
     ) noexcept nogil:
-        # sum_by_class() of the histogram of a coded feature, [codes, n_classes].
+        # sum_by_class() (Source, _scan.pxd) of a coded feature, from its histogram, [codes,
+        # n_classes].
         cdef intp_t K = self.node.n_classes
         cdef intp_t first = 0, b
         while sum_of(histogram + first * K, K) == 0.0:

@@ -357,7 +357,8 @@ cdef class TableSource(RowSource):
         if column.order != NULL:
             labeled_neighbors(column.order + start, self.rows.y, K, position, &low, &high)
             return midpoint(self.rows.value(low, feature), self.rows.value(high, feature))
-        if not self.node.has_pool:      # the missing code is above all unknown
+        # the code of missing values is the largest, so that it is never next to the cut
+        if not self.node.has_pool:
             code_neighbors(
                 column.codes + start, self.node.record.end - start, <uint8_t> position,
                 &low, &high,
@@ -642,7 +643,7 @@ cdef intp_t _walk_codes(TableSource source, const Column* column, Scan scan) noe
         )
         return source.walk_levels(column, source.histogram, scan)
     sort_codes(column.codes + start, n, column.n_levels, source.sorted_codes, source.sorted_rows)
-    scan.positions = source.sorted_codes
+    scan.positions = source.sorted_codes        # position of the cut after each row
     return scan.walk_sorted(
         source.sorted_rows, n, source.rows.node_y + start,
         count + start if count != NULL else NULL,

@@ -86,6 +86,7 @@ cdef class CategorySets:
     cdef intp_t walk(self, Scan scan) noexcept nogil:
         if _search(self) == SUBSETS:
             return _walk_subsets(self, scan)
+        # the candidates emitted represent all sets of categories, so that many are counted
         self.n_implied = ldexp(1.0, <int> min(self.n_present - 1, LARGEST_POWER)) - 1.0
         self.log_implied = log(self.n_implied)
         if self.n_present - 1 > LARGEST_POWER:
@@ -368,7 +369,7 @@ cdef class CandidateSplits(Scan):
     cdef void process_block(self, intp_t size) noexcept nogil:
         cdef Cut cut
         cdef intp_t i
-        if self.positions != NULL:
+        if self.positions != NULL:      # the position of the cut after each row of the walk
             for i in range(size):
                 self.position[i] = self.positions[self.position[i] - 1]
         if self.missing != NONE:
@@ -397,7 +398,7 @@ cdef class CandidateSplits(Scan):
 
     cdef void _fill_block(self, intp_t size) noexcept nogil:
         self.block.size = size
-        self.block.nested = not self.nominal
+        self.block.nested = not self.nominal    # each left outcome contains the one before
         self.block.left = self.left
         self.block.n_left = self.n_left
         self.block.pool_left = self.pool_left if self.node.has_pool else self.n_left
@@ -495,7 +496,7 @@ cdef intp_t _walk_sets(CandidateSplits candidates, intp_t feature) noexcept nogi
     if candidates.sets.n_present < 2:
         return 0
     if candidates.sets.skips_high_cardinality and candidates.sets.has_high_cardinality():
-        return 1
+        return 1        # without candidates, but not constant
     if not candidates.sets.has_single_candidate():
         return candidates.sets.walk(candidates)
     cut.position = 0

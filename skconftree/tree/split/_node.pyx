@@ -78,6 +78,7 @@ cdef class ExaminedNode:
                     "features, and y two classes. Got "
                     f"{len(settings.monotonic_cst)} values and {self.n_classes} classes."
                 )
+            # of the monotonicity constraints: 1 = increasing, -1 = decreasing, 0 = none
             self.signs = <int8_t*> self.arena.take(self.n_features, sizeof(int8_t))
             for f in range(self.n_features):
                 self.signs[f] = settings.monotonic_cst[f]
@@ -109,9 +110,9 @@ cdef class ExaminedNode:
         self.stats.n_candidate_features = 0     # the splitter sets this and the next two
         self.stats.n_feature_candidates = 0.0
         self.stats.log_feature_candidates = 0.0
-        self.stats.attempt = 1
+        self.stats.attempt = 1          # number of split attempts at the leaf
         self.stats.depth = record.depth
-        self.stats.cuts_only = self.only_thresholds
+        self.stats.cuts_only = self.only_thresholds     # all candidates are thresholds
         self.stats.integral = self.integral
         if self.class_weight != NULL:
             self.reweighted.counts = self.scales

@@ -188,7 +188,8 @@ cdef class Source:
     cdef void begin(self) noexcept nogil
     # These features will be walked, one after the other.
     cdef void prepare_features(self, const int32_t* features, intp_t n) noexcept nogil
-    # Sum of RootStats.distinct over the node's labeled rows. For tables only.
+    # Sum over the node's labeled rows of RootStats.distinct, the weight of a row as evidence if
+    # repeated rows do not count. For tables only.
     cdef float64_t weight_without_repeats(self) noexcept nogil
 
     # Whether rows miss a value. If not, `values` need not be set.
@@ -229,9 +230,11 @@ cdef class Source:
     ) noexcept nogil
 
     # Class weights of each category, [n_codes, n_classes + 1]; the last column is that of
-    # unlabeled rows. Returns n_codes; the last code is that of other categories.
+    # unlabeled rows. Returns n_codes, the number of integer codes of categories; the last one is
+    # that of other categories.
     cdef intp_t count_categories(self, intp_t feature, float64_t* counts) noexcept nogil
-    # Count the rows of the children, whose `child_of_code` is set. For tables only.
+    # Count the rows of the children, by `child_of_code`, the child of each category, which is
+    # set. For tables only.
     cdef void count_branches(self, intp_t feature, Children* children) noexcept nogil
 
 

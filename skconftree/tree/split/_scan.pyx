@@ -94,6 +94,7 @@ cdef class Scan:
         # rounding of sums depends on it.
         cdef intp_t K = self.n_classes
         cdef float64_t* running = self.running
+        # blocks of _walk_two_classes() have BLOCK rows, those of other walks BLOCK candidates
         cdef bint by_rows = weight == NULL and K == 2
         cdef float64_t n_left = 0.0, w
         cdef intp_t p = 0

@@ -5,7 +5,8 @@ of another feature, interval bounds upper limits of the impurity (costs), eviden
 evidence of all candidates, node tests whole features. A rank is a number by which the bound
 compares features. A walk over a feature passes its candidates to a selection in blocks; a cut is
 how a candidate divides the values. Sums of phi, the criterion's function of a class count, can
-replace class counts if the score is additive. A floor is a lower limit of the cost of a
+replace class counts if the score is additive. `share` is the part of the weight of the node that
+counts as evidence, 1 unless repeated rows do not. A floor is a lower limit of the cost of a
 candidate, and the incumbent is the best candidate so far. The pool of a node is its weight with
 unlabeled rows, or its volume. Counts are unscaled, or on the scale of the criterion or of the
 bound (_node.pxd). See _selection.pxd.
@@ -52,12 +53,12 @@ cdef class Selection(CandidateReader):
         self.bound = bound
         if isinstance(bound, (EvidenceBound, IntervalBound, NodeTest)):
             self.bound_score = bound.score
-            self.own_scale = True
+            self.own_scale = True       # the bound scores the candidates
         # features that are compared after the last one need the best candidate of each
         self.compares_at_once = compares_at_once and not (
             node.settings.max_features < node.n_features or criterion.by_ratio
         )
-        self.step = 0 if self.compares_at_once else 1
+        self.step = 0 if self.compares_at_once else 1    # feature * step: index in best_of
         self.arena = Arena()
         self.best_of = <Best*> self.arena.take(
             1 if self.compares_at_once else node.n_features, sizeof(Best)
@@ -101,6 +102,7 @@ cdef class Selection(CandidateReader):
                 best.n_candidates = candidates.sets.n_implied
                 best.log_candidates = candidates.sets.log_implied
         elif candidates.source.every_cut and not candidates.random_cuts:
+            # all cuts of the source count as candidates, even those without rows on one side
             best.n_candidates = n_candidates
         return n_candidates
 
@@ -253,9 +255,11 @@ cdef class BestSplits(Selection):
         self.criterion.block(&scan.block, scores)
 
     cdef void leave_out(self, intp_t n) noexcept nogil:
+        # the walk leaves out n candidates that cannot be the best
         self.best.n_candidates += n
 
     cdef void read_children(self, const Children* children) noexcept nogil:
+        # the only candidate of a nominal feature with one child per category
         self.best.n_candidates = 1.0
         self.best.cut.position = 0
         self.node.reweight_children(children)
@@ -745,7 +749,7 @@ cdef class SummedEvidence(BestSplits):
         self.evidence.log_evidence = self.total - log(
             <float64_t> self.node.stats.n_candidate_features
         )
-        if not self.evidence.chooses:
+        if not self.evidence.chooses:       # the criterion selects the best candidate
             self.by_bound = False
             self.sums = False
             _clear_best(self)
@@ -766,6 +770,8 @@ cdef enum:      # states of a feature
 
 
 cdef enum:
+    # Rough sums: those of all features, computed together and exact up to rounding, which suffice
+    # to exclude most features.
     MIN_ROUGH = 8           # features; fewer are tested one by one
     MAX_ROUGH = 65536       # sums; they fit into the second-level cache
 
@@ -803,6 +809,7 @@ cdef class TestedFeatures(BestSplits):
 
     cdef intp_t examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
         # If the candidates can be counted, they are not compared unless the p-value is small.
+        # n_admissible: those without a child below a smallest weight.
         cdef intp_t n_candidates = -1, n_admissible = 0
         if not (
             candidates.is_nominal(feature) or candidates.random_cuts or self.node.by_volume

@@ -76,6 +76,7 @@ cdef class Precheck:
         if self.is_entropy:
             gain = min(gain, MAX_GAIN)
         gain += GAIN_ERROR
+        # may_accept(): whether a split with this gain and this lead may be accepted
         if not self.bound.may_accept(&self.node.stats, gain, gain):
             return True
         if self.bound.may_accept(&self.node.stats, 0.0, 0.0):
@@ -162,6 +163,7 @@ cdef class Splitter:
             kind = TestedFeatures
         longest = min(self.node.root.largest_count, source.longest_walk)
         if stores_all_features:
+            # False: stores the best split of every feature, see `compares_at_once`
             self.selection = BestSplits(self.node, criterion, bound, longest, False)
         else:
             self.selection = kind(self.node, criterion, bound, longest)
@@ -171,7 +173,7 @@ cdef class Splitter:
             kind is BestSplits and bound is not None and bound.ranks_features
         )
         self.precheck = Precheck(source, criterion, bound)
-        self.contingency = Contingency(exact=False)
+        self.contingency = Contingency(exact=False)     # without exact tests
         self.uses_precheck = self.precheck.is_available and not self.candidates.random_cuts
         self.samples_features = self.max_features < d
         self.arena = Arena()
@@ -304,6 +306,7 @@ cdef class Splitter:
             self.selection.after_examine(feature, self.candidates)
         record.n_features = n_retained
         if samples_features:
+            # the last argument limits the number of moves; there are never so many
             insert_keys(self.visited, self.n_visited, self.n_visited * self.n_visited)
             n_candidates = 0.0
             for j in range(self.n_visited):
@@ -316,7 +319,7 @@ cdef class Splitter:
 
     cdef bint _decide(self, Split* split) noexcept nogil:
         cdef const Children* children = &split.children
-        if self.selection.own_scale:
+        if self.selection.own_scale:    # the bound has scored the splits, not the criterion
             split.evidence.runner_up_score = split.evidence.parent_limit
             split.evidence.runner_up_feature = -1
             self.node.reweight_children(children)
@@ -337,7 +340,7 @@ cdef class Splitter:
         for z in range(children.n_outcomes):
             n = self.node.reweight(children.counts + z * K, children.scaled + z * K)
             below += self.criterion.node(children.scaled + z * K, n)
-        below *= self.criterion.unit
+        below *= self.criterion.unit        # in scikit-learn's units of the impurity
         above = self.criterion.unit * self.criterion.node(
             self.node.reweighted.counts, self.node.reweighted.n
         )
