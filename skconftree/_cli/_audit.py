@@ -2,7 +2,8 @@
 
 The *level of evidence* of a split is a category of its adjusted p-value in the training
 rows, from overwhelming to none. The *verdict* of the audit is based on the new rows.
-The *dialect* of a table is its delimiter, decimal sign and encoding.
+The *dialect* of a table is its delimiter, decimal sign and encoding. The `level` of a
+tested split is its significance level after the correction for several tests.
 """
 
 import warnings
@@ -39,9 +40,8 @@ def run_audit(options, progress):
     """Run ``skconftree audit`` and return the exit code."""
     check_files(options)
     model = model_columns(options.model)
-    tree = with_columns(
-        tree_of(model.tree), None
-    )  # the columns are already in its order
+    # without column names: the columns of X are already in its order
+    tree = with_columns(tree_of(model.tree), names=None)
     X, y, notes = _read_rows(options, model, progress)
     progress.note(*notes)
     progress.update(f"testing splits on {len(y):,} rows")

@@ -108,6 +108,7 @@ def _is_compact(model):
 
 def _of_journal(path):
     contents = LabelingSession.describe(path)
+    # `n_columns` is None if the rows are texts
     n_columns, labels = contents["n_columns"], contents["labels"]
     return {
         "contains": "journal of labels",

@@ -343,7 +343,7 @@ def _infer_numbers(known, floats, comma_first, decimal, dates):
     if decimal is None:
         sign = _decimal_sign(known, floats) if comma_first or floats is None else "."
         numbers = DECIMALS[sign or ("," if comma_first else ".")]
-        return _infer_with(numbers, known, floats, dates, comma_first, True)
+        return _infer_with(numbers, known, floats, dates, comma_first, override=True)
     numbers = DECIMALS[decimal]
     if _can_be(known, floats, numbers):
         return _infer_with(numbers, known, floats, dates)

@@ -56,7 +56,7 @@ def run_evaluate(options):
     classifier = (
         _OfTexts(model.tree)
         if isinstance(model.tree, TextModel)
-        else with_columns(model.tree, None)  # the columns are already in its order
+        else with_columns(model.tree, names=None)  # the columns are in its order
     )
     target = options.target or model.target or "label"
     with Progress() as progress:
@@ -107,7 +107,9 @@ def run_evaluate(options):
 
 def _rows(options, model, progress):
     """Return the columns of the model, and notes on them."""
-    with open_stream(options.data, None, options, model.dialect) as stream:
+    with open_stream(
+        options.data, target=None, options=options, like=model.dialect
+    ) as stream:
         columns = ModelColumns(options, stream, model.features, model.parsers)
         chunks = [X for X, _ in columns.chunks(progress)]
     return np.concatenate(chunks), columns.notes

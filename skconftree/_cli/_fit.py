@@ -6,7 +6,7 @@ candidate splits that would look as good by chance is small. Nodes are records o
 adds a linear *score* of the columns to the values of its leaves. With `--in-parts`, the
 file is read in parts, because it may be larger than memory. `lookahead` infers the
 types of the columns from the first rows. The *dialect* of a file is its delimiter,
-decimal sign and encoding.
+decimal sign and encoding. The path STANDARD is "-", standard input or output.
 """
 
 import textwrap
@@ -332,7 +332,7 @@ def _tested(fitted, parsers, options, progress, like=None):
     classes = fitted.tree.classes_
     index = {label: code for code, label in enumerate(classes.tolist())}
     # without column names, because the chunks are arrays
-    model, true, predicted, losses = with_columns(fitted.model, None), [], [], []
+    model, true, predicted, losses = with_columns(fitted.model, names=None), [], [], []
     chunks = _labeled_rows(options.test, fitted, parsers, options, progress, like)
     with warnings.catch_warnings(action="ignore"):  # the notes contain the warnings
         for X, y, _ in chunks:
@@ -375,7 +375,7 @@ def input_table(options, progress):
     """Return the table of the command, or the example table."""
     if options.data is not None:
         if options.target is None:
-            with open_stream(options.data, None, options) as stream:
+            with open_stream(options.data, target=None, options=options) as stream:
                 hint = missing_header_note(stream, stream.lookahead())
             raise UserError(
                 f"--target COLUMN is missing; choose the column of {options.data} to "
@@ -551,7 +551,8 @@ def _run_in_parts(options, progress):
         say(", ".join(fitted.lines()) + ", in parts\n")
         if fitted.validated is not None:
             nodes = node_table(tree, **names)
-            say(_wrapped(headline(*fitted.validated[:3], nodes)) + "\n")
+            results, baseline, classes, *_ = fitted.validated
+            say(_wrapped(headline(results, baseline, classes, nodes)) + "\n")
         say("\n\n".join(_sections(fitted, options, "none")))
         _say_saved(options)
     return 0
@@ -730,10 +731,10 @@ def _validated_in_parts(fitted, settings, texts, options, progress):
     names = fitted.names["class_names"]
     classes = class_metrics(codes[known], predicted[known])
     classes["classes"] = [names[int(code)] for code in classes["classes"]]
-    share, loss, largest = majority(codes[known])
+    frequency, loss, largest = majority(codes[known])
     return Validated(
         {OUR_MODEL: metrics},
-        (share, loss, names[int(largest)]),
+        (frequency, loss, names[int(largest)]),
         classes,
         calibration(confidence[known], right[known]),
     )

@@ -233,7 +233,7 @@ def all_texts(options):
 
     Texts of missing values are empty.
     """
-    with open_stream(options.data, None, options) as stream:
+    with open_stream(options.data, target=None, options=options) as stream:
         types = dict(zip(stream.features, stream.lookahead(), strict=True))
         notes = header_notes(stream)
         stream.parsers = [None] * len(stream.features)

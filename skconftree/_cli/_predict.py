@@ -39,7 +39,9 @@ def run_predict(options, progress):
         )
     unknown = UnknownCategories(model.features, categories_of(tree))
     with contextlib.ExitStack() as stack:
-        stream = open_stream(options.data, None, options, model.dialect)
+        stream = open_stream(
+            options.data, target=None, options=options, like=model.dialect
+        )
         stack.enter_context(stream)
         as_table, copied = is_parquet(options.output), None
         if options.keep:
@@ -67,7 +69,7 @@ def _blocks(options, model, columns, copied, progress):
     """Yield the columns to write, chunk by chunk: dicts of columns by name."""
     tree = model.tree
     if not isinstance(tree, TextModel):  # the columns are already in its order
-        tree = with_columns(tree, None)
+        tree = with_columns(tree, names=None)
     classes, names = tree.classes_, [] if copied is None else copied.names
     titles = [model.target or "class", "probability"]
     if options.proba:

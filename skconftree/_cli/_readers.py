@@ -5,7 +5,8 @@ It has the attributes `header` (names of all columns), `features` (all columns e
 the target), `n_rows` (number of rows read so far), `fingerprint` (their checksum), and
 the methods of `CsvStream`. Before rows are read, `parsers` must be set: a
 `_columns.ColumnParser` for each feature, None for a nominal column. `lookahead` infers
-them from the first rows.
+them from the first rows. The parsers POINT and COMMA read numbers with this decimal
+sign, and DATE reads dates.
 """
 
 import atexit
@@ -330,6 +331,7 @@ class CsvStream:
         with self._named_errors():
             self._file = source
             if source is None:
+                # a `DataFile` opens remote files
                 where = path.open() if hasattr(path, "filesystem") else path
                 self._file = opened(where, "rb")
         try:
@@ -726,6 +728,7 @@ class ParquetStream:
         self.n_rows = 0
         self.fingerprint = 0
         try:
+            # a `DataFile` opens remote files
             source = path.open() if hasattr(path, "filesystem") else path
             with pq.ParquetFile(source) as file:
                 self._schema = schema = file.schema_arrow
@@ -759,7 +762,7 @@ class ParquetStream:
             raise
         self._columns = None  # names of the columns that are read; None: all
         self._batches = self._read()
-        self._buffered = None, [], [], []
+        self._buffered = None, [], [], []  # the rest of a batch, as from `_read`
 
     def __enter__(self):
         return self

@@ -106,6 +106,7 @@ def rules_section(nodes):
     )
     items = []
     for row in leaves[:MAX_RULES]:
+        # `outcome`: number of rows of the class, and its probability, as text
         items.append(
             f"<li><b>{escape(str(row.label))}</b> ({escape(row.outcome)}): "
             f"{_whole_dates(escape(rules[row.node]))}</li>"
@@ -337,7 +338,8 @@ def write_report(path, fitted, rows):
     nodes, test = node_table(tree, **names), fitted.test
     lead, tested = [shape_sentence(nodes)], "The tree was not cross-validated."
     if validated is not None:
-        lead = [*headline(*validated[:3], nodes), *baselines_lines(validated.results)]
+        results, baseline, classes, *_ = validated
+        lead = headline(results, baseline, classes, nodes) + baselines_lines(results)
         n_folds = len(validated.results[OUR_MODEL]["accuracy"])
         tested = f"All figures are of held-out rows ({n_folds}-fold cross-validation)."
 

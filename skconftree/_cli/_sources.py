@@ -80,8 +80,10 @@ class FilesStream:
         self.features = check_header(path, self.header, target)
         self.parsers = [POINT] * len(self.features)
         self._target = None if target in self._constants else target
+        # labels by file, if the target is in the names of folders
         self._labels = self._constants.get(target)
         self._stream = open_file(files[0], self._target)
+        # method that yields Arrow tables, or None
         self.tables = self._tables if is_parquet(files[0]) else None
 
     def __enter__(self):
@@ -138,7 +140,7 @@ class FilesStream:
             if self._labels is None:
                 labels = self._stream.labels()
             else:
-                self._stream.skip(sys.maxsize)
+                self._stream.skip(sys.maxsize)  # counts the rows
                 labels = {self._text(self._labels): 1} if self._stream.n_rows else {}
             for label, row in labels.items():
                 first_rows.setdefault(label, self._first + row)

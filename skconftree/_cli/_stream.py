@@ -6,7 +6,7 @@ The *fingerprint* of a table is a checksum of the rows that have been read. A va
 A `stream` is the reader of the table. The metadata of a saved model contain the
 `readings`, the names of the parsers of its columns, and the state of the evaluation
 (`run`). A record has the metrics so far, including those of a baseline that predicts
-the previous label (*no change*).
+the previous label (*no change*). The path STANDARD is "-": standard input or output.
 """
 
 import contextlib
@@ -145,7 +145,8 @@ class Run:
         if options.resume and os.path.exists(options.output):
             self.is_saved = True
             tree, metadata = load(options.output, self._check)
-            self.tree = with_columns(tree, None)
+            # without column names, because the chunks are arrays
+            self.tree = with_columns(tree, names=None)
             self.evaluator = self._make_evaluator()
             try:
                 self.evaluator.__setstate__(metadata["run"])
@@ -182,6 +183,7 @@ class Run:
     @property
     def n_rows(self):
         """Number of predicted rows, including those before a resumption."""
+        # rows with a label so far, and those whose label is delayed
         return self.evaluator.n_rows_ + self.evaluator.n_waiting_
 
     def _begin(self):
@@ -358,7 +360,7 @@ class Run:
         if predicted and self.alarms:
             codes = np.concatenate(codes)
             wrong = (self.labels.classes.take(codes.clip(0)) != y).astype(float)
-            wrong[codes < 0] = np.nan
+            wrong[codes < 0] = np.nan  # no prediction
             for text in self.alarms.add(wrong, self.tree.n_rows_seen_):
                 (warn if self.options.json == STANDARD else say)(text)
 

@@ -140,7 +140,7 @@ def read_table(options, progress):
     notes += column_notes(X, stream)
     notes += label_notes(y, target)
     notes += redundancy_notes(X, y, stream.features, target)
-    _, problem = check_categories(None, X, 1, stream)
+    _, problem = check_categories(known=None, X=X, first_row=1, stream=stream)
     if problem is not None:
         raise problem
     classes = [str(label) for label in np.unique(y)]
@@ -231,7 +231,7 @@ class ModelColumns:
         missing = [name for name in features if name not in stream.features]
         if missing:
             raise UserError(_missing_columns_message(stream, missing, features, target))
-        if hasattr(stream, "restrict"):
+        if hasattr(stream, "restrict"):  # a reader of Parquet can omit columns
             stream.restrict(features)
         parsers = [with_decimal(parser, options.decimal) for parser in parsers]
         parser_of = dict(zip(features, parsers, strict=True))
@@ -322,7 +322,8 @@ class CopiedColumns:
     """
 
     def __init__(self, options, like, as_arrays):
-        stream = self._stream = open_stream(options.data, None, options, like)
+        stream = open_stream(options.data, target=None, options=options, like=like)
+        self._stream = stream
         try:
             names = stream.features if options.keep == ["all"] else options.keep
             indices = indices_of(names, stream.features, "--keep")

@@ -54,7 +54,8 @@ from .stream._resize import Resizing
 def joined_runs(runs, is_proba):
     """Join the results of `GrownClassifier._learn_in_runs` over all runs.
 
-    These are predicted classes, or class probabilities if `is_proba`.
+    `runs` are pairs of class indices, or class probabilities if `is_proba`, and of the
+    classes at that time.
     """
     classes = runs[-1][1]
     if not is_proba:
@@ -252,12 +253,12 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         weight = self.class_weight if isinstance(self.class_weight, dict) else None
         codes = np.arange(len(classes))
         resizing = Resizing(
-            {},
-            schema.n_features,
-            classes.indices_of(model.classes),
-            len(classes),
-            tuple(is_nominal for _, is_nominal in columns),
-            resolve_class_weight(weight, classes.names, codes, None),
+            pools={},  # resized tables of unlabeled rows, for trees that share them
+            n_features=schema.n_features,  # old number
+            classes_at=classes.indices_of(model.classes),
+            n_classes=len(classes),
+            is_nominal=tuple(is_nominal for _, is_nominal in columns),  # new columns
+            class_weight=resolve_class_weight(weight, classes.names, codes, None),
         )
         schema = schema.with_columns(columns) if columns else schema
         return model, n_rows, model.resized(resizing, schema, classes, self)

@@ -1,7 +1,9 @@
 """The estimator `ConfidenceTreeClassifier`, a decision tree.
 
 An *early model* stores the first rows of a stream and is refitted to them, see the
-parameter `refit_rows`. A `call` has the validated arguments of `partial_fit`.
+parameter `refit_rows`. A `call` has the validated arguments of `partial_fit`. With new
+classes, it is learned in *runs* of rows, each of which begins with a new class. The
+*schema* of a model has the names, types and categories of the columns.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from .pruning._base import BasePruning
 
 
-@suggests_parameters(COUNTERPARTS)
+@suggests_parameters(COUNTERPARTS)  # for names that only scikit-learn's trees have
 @dataclass(eq=False, repr=False)
 class ConfidenceTreeClassifier(
     ReadableTree, LeafLimits, TreePrediction, GrownClassifier
@@ -437,6 +439,7 @@ class ConfidenceTreeClassifier(
 
     _kind = EarlyModel  # class of the model
 
+    # properties that read attributes of the model; learning `changes` some of them
     max_features_ = fitted("resolved.max_features", "The resolved `max_features`.")
     bound_ = fitted("resolved.bound", "The bound that was used.")
     criterion_ = fitted("resolved.criterion", "The criterion that was used.")
@@ -613,6 +616,7 @@ class ConfidenceTreeClassifier(
             pool = self._model.pool
             row_indices = check_row_indices(X, y, row_indices, len(pool))
             rows = self._model.rows_of_pool(row_indices)
+            # `known`: float32 rows that have been read before
             return self._model.schema.known(rows, type(self).__name__), row_indices
         pool = X_pool if hasattr(X_pool, "shape") else np.asarray(X_pool)
         pool = pool.tocsr() if issparse(pool) else pool
@@ -631,11 +635,15 @@ class ConfidenceTreeClassifier(
     def _started(self, call):
         # Called by `learn`: make a model that grows, new or with the present tree.
         if self._model is not None:
-            return make_stream_model(self, self._model, call, None, owner=self)
+            return make_stream_model(
+                self, self._model, call, split_rule=None, owner=self
+            )
         split_rule = resolve_split_rule(
             self.bound, self.criterion, self.delta, type(self).__name__
         )
-        model = make_stream_model(self, None, call, split_rule, owner=self)
+        model = make_stream_model(
+            self, model=None, call=call, split_rule=split_rule, owner=self
+        )
         return start_early(self, model, call)
 
 

@@ -323,7 +323,7 @@ def distill(
     known = _known_classes(y, X, classes)
     weight = np.ones(X.shape[0])
     if sample_weight is not None:
-        weight = stream_weights(sample_weight, codes, "frequency", 0.0)
+        weight = stream_weights(sample_weight, codes, kind="frequency", weight_seen=0.0)
         if not weight.any():
             raise ValueError("sample_weight must be above 0 for at least one row.")
     sampled, rest = _subsample(np.flatnonzero(weight), n_rows, rng)
@@ -467,6 +467,7 @@ def _node_counts(tree, rows, proba, weight, n_real):
     counts *= n_all / (real.sum(axis=1, keepdims=True) + PRIOR)
     counts *= weight[:n_real].sum() / weight.sum()
     n_rows = _sums(n_nodes, leaves[:n_real], np.ones((n_real, 1)))
+    # adds the values of leaves to those of their ancestors
     return sum_of_leaves(counts, tree.tree_), sum_of_leaves(n_rows, tree.tree_)[:, 0]
 
 

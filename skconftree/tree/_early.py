@@ -12,7 +12,7 @@ arguments (stream/_state.py). A *schema* has the names, types and categories of 
 columns. *Look-ahead* chooses a split by the subtrees that can be grown below it.
 `X_pool` are unlabeled rows, and `honest_counts` are class counts of held-out rows. A
 `call` has the validated arguments of `partial_fit`, and a *state* is the data in a
-pickle.
+pickle. Rows are `finite` if they have no NaN.
 """
 
 from bisect import bisect_left, bisect_right
@@ -97,7 +97,9 @@ def start_early(estimator, model, call):
     *_, defaults, pruning = TreeGrowth.of(estimator)
     settings = recipe.settings
     try:
-        resolve_lookahead(estimator, defaults, pruning, settings, schema, 1.0, 1)
+        resolve_lookahead(
+            estimator, defaults, pruning, settings, schema, total=1.0, n_rows=1
+        )
     except InvalidParameterError:  # `fit` raises it
         parameters["lookahead"] = 0
     return EarlyModel(model, parameters, n_rows, owner=estimator)
@@ -317,7 +319,7 @@ class EarlyModel(Lockable):
         return end
 
     def _learn_part(self, call, n_rows, returns):
-        rows, labels, _, weight, *_ = call
+        rows, labels, weight = call.rows, call.labels, call.weight
         if not isinstance(rows.X, np.ndarray):
             rows = Rows(rows.X.toarray(), rows.finite, rows.schema)
         n_new, fitted, proba = len(labels), self.fitted, None
@@ -365,7 +367,7 @@ class EarlyModel(Lockable):
         n_rows, model = self.n_rows_seen, self.incremental
         X, y, weight, *_ = (array[:n_rows] for array in self._rows)
         # only categories of these rows, not of later ones in the same call
-        schema = model.schema.keep_learned(X, None, slice(None), in_order=True)
+        schema = model.schema.keep_learned(X, learned=slice(None), in_order=True)
         weight = None if (weight == 1.0).all() else weight
         kind = self.parameters["sample_weight_kind"]
         X, y, weight, relative = rows_with_weight(X, y, weight, kind)
@@ -373,14 +375,14 @@ class EarlyModel(Lockable):
             X,
             y,
             weight,
-            not np.isnan(X).any(),
-            relative,
-            None,
-            schema,
-            model.classes,
-            model.class_weight,
-            slice(None),
-            n_rows,
+            finite=not np.isnan(X).any(),
+            relative=relative,
+            X_pool=None,
+            schema=schema,
+            classes=model.classes,
+            class_weight=model.class_weight,
+            row_indices=slice(None),
+            n_input_rows=n_rows,
         )
         parameters = dict(self.parameters)
         if n_rows > MAX_LOOKAHEAD_ROWS and not keeps_rows:
@@ -441,6 +443,7 @@ class EarlyModel(Lockable):
         new = np.tile(np.array(new, np.float32), (n_rows, 1))
         early = early | {
             "X": np.hstack([early["X"], new]),
+            # `classes_at` has the new index of each old class
             "y": resizing.classes_at[early["y"]].astype(np.uint16),
         }
         if early["fitted"] is not None:

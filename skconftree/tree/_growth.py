@@ -209,6 +209,7 @@ def read_training(X, y, sample_weight, X_pool, request):
                 "All rows belong to classes of class_weight 0. Pass a positive weight "
                 "for at least one class of y."
             )
+    # rows whose categories are kept; None: all, and no code changes
     learned = slice(None) if len(y) < n_input_rows else None
     schema = schema.keep_learned(
         X, known_schema, learned, weight, in_order=known is not None
@@ -219,7 +220,7 @@ def read_training(X, y, sample_weight, X_pool, request):
             "warm_start=True all trees must be trained on the same rows."
         )
     if X_pool is not None:
-        X_pool = schema.predict(X_pool, caller).X
+        X_pool = schema.predict(X_pool, caller).X  # read as rows to predict
     return TrainingTable(
         X,
         y,
@@ -238,7 +239,7 @@ def read_training(X, y, sample_weight, X_pool, request):
 def find_identifying(table, *, warns=True):
     """Find nominal columns that identify rows, such as names, and warn about them."""
     features = table.schema.features
-    if features is None:
+    if features is None:  # no nominal columns
         return None
     left_out = table.identifying()
     if warns and left_out.any():
@@ -350,7 +351,7 @@ class TreeGrowth(NamedTuple):
         tree, n_pruned = plan.grow(
             data,
             seed,
-            lambda: table.rows,
+            lambda: table.rows,  # called if the pruning routes them
             consumes=True,  # the data are not used again
             thread_team=thread_team,
         )
@@ -375,6 +376,7 @@ class TreeGrowth(NamedTuple):
         )
         if is_early:
             return model
+        # a single leaf, although there are several classes
         if (
             table.relative
             and bound is not None
@@ -385,6 +387,7 @@ class TreeGrowth(NamedTuple):
         elif (
             tree.node_count == 1 < tree.max_n_classes
             and getattr(bound, "cautious", False)
+            # its strictness is the default
             and bound.get_params()[bound.level_parameter]
             == type(bound)().get_params()[bound.level_parameter]
         ):
@@ -407,7 +410,7 @@ class TreeGrowth(NamedTuple):
             table.relative,
             monotonic_cst=settings.monotonic_cst,
         )
-        plan = Plan(settings, None, 0.0, None, left_out)
+        plan = Plan(settings, pruning=None, shrinkage=0.0, left_out=left_out)
         tree, _ = plan.grow(table.encode(settings), seed, lambda: table.rows)
         if tree.node_count > 1:
             name, level = type(self.bound).__name__, self.bound.level_parameter

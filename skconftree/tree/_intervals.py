@@ -148,7 +148,9 @@ class LeafLimits:
         labels = read_labels(y, rows.X, type(self).__name__)
         labels, weight = self._model.classes.codes(labels), None
         if sample_weight is not None:
-            weight = stream_weights(sample_weight, rows.X, "frequency", 0.0)
+            weight = stream_weights(
+                sample_weight, rows.X, kind="frequency", weight_seen=0.0
+            )
         self._model.recount(rows.X, labels, weight, rows.finite)
         return self
 
@@ -196,6 +198,7 @@ def count_rows(tree, X, y, weight, finite):
     cell = find_leaves(tree, X, finite) * tree.max_n_classes + y
     size = tree.node_count * tree.max_n_classes
     counts = np.bincount(cell, weights=weight, minlength=size).astype(np.float64)
+    # adds the counts of leaves to those of their ancestors
     counts = sum_of_leaves(counts.reshape(-1, tree.max_n_classes), tree)
     counts.flags.writeable = False
     return counts

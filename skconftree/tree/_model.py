@@ -6,7 +6,8 @@ categories of the columns. The *evidence* of a split are the statistics by which
 accepted. *Competitors* are the best splits on other features. The *pool* has unlabeled
 rows, by which a bound can weigh children. *Shrinkage* moves the probabilities of a leaf
 toward those of its ancestors. A *compact* model can only predict. A *call* has the
-validated arguments of `partial_fit`, and a *state* is the data in a pickle.
+validated arguments of `partial_fit`, and a *state* is the data in a pickle. Rows are
+`finite` if they have no NaN.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ PARTS = dict.fromkeys(
 
 
 def read_parts(state, owner, shared=None):
-    """Make validated parts of a model from a state; errors name the `owner`."""
+    """Make validated parts of a model from a state; errors name the `owner`.
+
+    `shared` has the schema and classes of a model with the same columns, or is None.
+    """
     defaults = {k: v for k, v in PARTS.items() if shared is None or k not in shared}
     state = merge_defaults(state, defaults, "The state of a tree")
     resolved = read_resolved(state["resolved"])
@@ -366,7 +370,7 @@ class TreeModel(Lockable):
             _ = self.pool  # raises if there is none
         if self.honest_counts is not None:
             warn(DISCARDED)
-        if call.rows.schema.features is not None:
+        if call.rows.schema.features is not None:  # there are nominal columns
             self.grower.reserve_codes(call.rows.schema.max_categories)
         self.grower.reserve_memory()
 
@@ -471,9 +475,11 @@ class TreeModel(Lockable):
     @classmethod
     def of_state(cls, state, owner, shared=None):
         """Make a model from a state, or raise ValueError that names the `owner`."""
+        # without an owner, the model has a lock of its own
         owner = cls.__new__(cls) if owner is None else owner
         parts = read_parts(state, owner, shared)
         check_parts(parts, owner)
+        # with `shared` parts, the caller sets the lock
         return cls(**parts, owner=owner if shared is None else None)
 
 

@@ -154,7 +154,8 @@ def _min_weight(harmless):
 def _is_multiway(splits, growth):
     if splits == "auto":
         splits = tree_defaults(growth.bound).nominal_splits
-    return growth.schema.features is not None and splits == "multiway"
+    has_nominal = growth.schema.features is not None
+    return has_nominal and splits == "multiway"
 
 
 def _row_limit(memory, growth):
@@ -479,9 +480,10 @@ class Plan(NamedTuple):
         )
 
     def grow(self, data, seed, rows, *, consumes=False, thread_team=None):
-        """Grow a tree, prune it (`rows` as in `TrainingRows`) and shrink its leaves.
+        """Grow a tree, prune it and shrink its leaves.
 
-        If it `consumes` the data, these cannot be used again.
+        `rows()` returns the training rows, their classes, and weights or None. If it
+        `consumes` the data, these cannot be used again.
         """
         settings = self.settings
         tree = grow(
@@ -526,6 +528,7 @@ def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
         n_levels = defaults.lookahead if applies else 0
     if not n_levels:
         return None, pruning
+    # `cost` estimates errors of a leaf; it is None unless the pruning is pessimistic
     lookahead_pruning, cost = pruning, None
     if requested_pruning(tree) == "auto":
         lookahead_pruning = resolve_pruning("auto", defaults, has_lookahead=True)
@@ -533,7 +536,7 @@ def resolve_lookahead(tree, defaults, pruning, settings, schema, total, n_rows):
         cost = lookahead_pruning.leaf_cost(n_rows)
     condition = _unmet_condition(cost, settings, schema)
     if condition is None:
-        new_cost = partial(lookahead_pruning.leaf_cost, n_rows)
+        new_cost = partial(lookahead_pruning.leaf_cost, n_rows)  # for another thread
         resolved = Lookahead(
             cost, FIRST_DEPTH, int(n_levels), N_TRIALS, make_leaf_cost=new_cost
         )

@@ -119,7 +119,8 @@ class CallbackProgress(NullProgress):
     def _end(self, task, make_model):
         def fitted():
             model = make_model()
-            return {"_model": type(model).of_state(model.state(), None)}
+            # a copy with its own lock
+            return {"_model": type(model).of_state(model.state(), owner=None)}
 
         return task.call_on_fit_task_end(
             **self._fit_arguments, reconstruction_attributes=fitted

@@ -199,7 +199,8 @@ def load(path, check=None):
         check(metadata)
     try:
         state = json.loads(members["state"].tobytes())
-        arrays = [members[f"array_{index}"] for index in range(len(members) - 3)]
+        n_arrays = len(members) - 3  # without head, state and checksum
+        arrays = [members[f"array_{index}"] for index in range(n_arrays)]
         model = None
         if metadata["model"] is not None:
             model = class_of(f"{PACKAGE}.{metadata['model']}")()
