@@ -80,7 +80,7 @@ def isotonic_values(
     # of the terminal nodes, defined below
     cdef float64_t* targets = <float64_t*> arena.take(n, sizeof(float64_t))
     cdef float64_t* weights = <float64_t*> arena.take(n, sizeof(float64_t))
-    # of the leaves
+    # of the leaves: weighted log-likelihoods; a loss is minus their sum
     cdef float64_t* loss = <float64_t*> arena.take(n, sizeof(float64_t))
     cdef float64_t* clipped_loss = <float64_t*> arena.take(n, sizeof(float64_t))
     cdef bint fits_better
@@ -188,7 +188,8 @@ cdef class ComparableNodes:
         self.second = <intp_t*> self.arena.take(self.capacity, sizeof(intp_t))
 
     cdef int collect(self) except -1 nogil:
-        # Set the terminal nodes and the pairs.
+        # Set the terminal nodes and the pairs. The `first` of a node's branching is negative
+        # unless its split is nominal.
         cdef intp_t n_codes = 0, node, sign, left
         for node in range(self.tree.node_count):
             n_codes = max(n_codes, self.tree.branching[node].n_codes)
@@ -252,6 +253,7 @@ cdef class ComparableNodes:
         for word in range(self.n_words):
             stay[word] = <uint64_t> -1 if outside.categories == NULL else outside.categories[word]
         for code in range(branching.n_codes):
+            # index among the children, -1 if the category did not occur at the node
             child = self.tree.child_of_code[branching.first + code]
             bit = <uint64_t> 1 << (code % WORD)
             if child >= 0:
@@ -293,7 +295,7 @@ cdef class ComparableNodes:
             node = self.tree.parent[node]
         if meets:
             self.at[UPPER][self.tree.nodes[split].feature] = upper
-            self._visit(lower, upper, LOWER, -1)
+            self._visit(lower, upper, LOWER, -1)      # -1: no `first` value yet
         node = split
         while node > 0:
             feature = self.tree.nodes[self.tree.parent[node]].feature

@@ -31,16 +31,16 @@ cdef dict DEFAULTS = {
     "min_samples_leaf": 1.0,
     "min_weight_fraction_leaf": 0.0,
     "min_impurity_decrease": 0.0,
-    "gaussian": False,
-    "row_limit": None,
-    "stored_rows": 0,
+    "gaussian": False,          # leaves store means and variances instead of rows
+    "row_limit": None,          # number of rows from which a leaf counts them in bins
+    "stored_rows": 0,           # of all leaves, in addition to counts
     "max_bins": 32,
-    "inherited": INFINITY,
+    "inherited": INFINITY,      # largest weight that a child inherits from its parent
     "leaf_prediction": "majority",
     "grace_period": 100.0,
-    "grace_limit": 0.0,
-    "root_grace": 0.0,
-    "row_weight": 1.0,
+    "grace_limit": 0.0,         # maximum of the grace period, which increases
+    "root_grace": 0.0,          # grace period of the root
+    "row_weight": 1.0,          # with which a row is learned on average
     "drift": None,
     "max_bytes": None,
 }
@@ -98,10 +98,11 @@ cdef class GrowthSettings:
             pool_weight = getattr(bound, "pool_weight", "pool")
             self.uses_pool = bound.uses_pool and pool_weight != "labeled"
             self.by_volume = pool_weight == "volume"
+            # only rows since a leaf's creation are evidence
             self.separate = not bound.counts_every_row
             self.inherited_is_evidence = self.separate and bound.counts_stored_rows
-            self.fixed_cuts = bound.fixed_cuts
-            self.recurses = bound.examines_children
+            self.fixed_cuts = bound.fixed_cuts      # candidate thresholds of a leaf
+            self.recurses = bound.examines_children     # immediately after a split
 
     def values(self):
         """Arguments of these settings; bound and drift are objects."""

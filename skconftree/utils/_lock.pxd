@@ -62,7 +62,8 @@ cdef class ModelLock:
     cdef int _wait(self, unsigned long thread, bint learning) except -1
     cdef int _acquire_gate(self, Gate gate) except -1
     cdef void _end_wait(self, Waiter* waiter) noexcept
-    # The guard must be held when these are called.
+    # The guard must be held when these are called. _try_enter() returns whether the call may
+    # continue, must wait or is an error; _admit() lets waiting calls continue.
     cdef int _try_enter(self, unsigned long thread, bint learning) noexcept
     cdef Hold* _hold_of(self, unsigned long thread) noexcept
     cdef bint _is_waiting(self, unsigned long thread) noexcept

@@ -2,7 +2,8 @@
 
 `_memory.pxd` describes them. The checked build is compiled for tests, with bounds checks; it
 can make an allocation fail (refuse it). The emergency reserve is memory that is freed if an
-allocation fails, so that a model can finish the current block of rows.
+allocation fails, so that a model can finish the current block of rows, a part of the batch that
+is passed to `partial_fit`. A `Block` is the header of an array.
 """
 
 import numpy as np
@@ -271,6 +272,7 @@ cdef int release_reserve() except -1:
 
 
 cdef void trim_reserve() noexcept:
+    # Free a reserve of more than RETAINED_BYTES (32 MiB), at the end of a call.
     take_guard(&guard)
     if reserve_size > RETAINED_BYTES:
         _replace(NULL, 0)

@@ -133,7 +133,7 @@ cdef void presort(
     for i in range(n):
         keys[i] = (<uint64_t> ordered_bits(column[i]) << 32) | <uint64_t> i
     if n <= SHORT:
-        insert_keys(keys, n, n * n)
+        insert_keys(keys, n, n * n)     # no limit of moves
         n_passes = 0
     elif n <= SMALL_RADIX and _sort_small(keys, other, n):
         n_passes = 0
