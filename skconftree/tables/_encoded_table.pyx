@@ -155,6 +155,7 @@ cdef intp_t bin_spread(
         if bins[k] != MIXED:
             continue
         here = counts[k] - starts[k]
+        # insertion sort, which takes at most here * here moves
         insert_keys(keys + starts[k], here, here * here)
         _bin_sorted(
             keys, starts[k], counts[k], n, max_bins, codes, lower_edges, levels
@@ -487,7 +488,7 @@ cdef class EncodedTable:
                 here += self._weight_of(order[j] >> 1)
                 j += 1
             bin_ = bin_of(below, here, total, self.max_bins)
-            value = value_of_bits(ordered_bits(values[order[i] >> 1]))
+            value = value_of_bits(ordered_bits(values[order[i] >> 1]))  # 0 instead of -0
             if bin_ > last:
                 lower_edges[n_bins] = value
                 n_bins += 1

@@ -265,7 +265,7 @@ cdef int _learn_tree(
                     drawn = w * poisson(counts, before[i])
                 if drawn > 0.0:
                     grower.n_before = before[i]
-                    # fills `predicted` before it learns
+                    # fills `predicted` before it learns; NULL: the class is not needed
                     grower.learn_row(&X[i, 0], y[i], drawn, NULL, predicted)
                 elif predicts:
                     node = grower._route_row(&X[i, 0], finite, &stopped_at)
@@ -292,7 +292,7 @@ cdef int _learn_tree(
                         grower.limit_memory()
                 i += 1
     finally:
-        grower.n_before = -1
+        grower.n_before = -1    # no step: the tree counts rows itself
         done[0] = i
         if record is not None:
             record[0], record[1] = right, seen

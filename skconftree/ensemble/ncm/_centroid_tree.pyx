@@ -72,8 +72,9 @@ cdef class NCMTree(NodeTable):
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
         shrinkage=0.0, keep_costs=False, keep_competitors=False,
     ):
-        # The base class has allocated its arrays of nodes, but could not call `_shapes` of
-        # this class. Allocate all arrays again, with those of the splits.
+        # The parameters are those of the base class. It has allocated its arrays of nodes,
+        # but could not call `_shapes` of this class. Allocate all arrays again, with those
+        # of the splits.
         self._set_arrays(self._enlarged(self.capacity) | self._centroids_of(0))
 
     def _centroids_of(self, capacity):
@@ -182,8 +183,10 @@ cdef class NCMTree(NodeTable):
             leaf = n_children == 0
             counts[np.ix_(leaf, new_codes)] += old["counts"][leaf]
             n_rows[leaf] += old["n_node_samples"][leaf]
+        # counts of inner nodes are sums over their leaves
         sum_leaves(old["parent"], n_children, counts, n_rows)
         owners = np.asarray(new_codes)[old["owners"]].astype(np.int32)
+        # without class weights, shrinkage and costs
         cdef NCMTree tree = type(self)(
             self.n_features, n_classes, None, self.keeps_evidence, False, 0.0
         )
