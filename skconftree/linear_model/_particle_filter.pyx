@@ -6,7 +6,9 @@ A particle is a hyperplane (plane) w; its margin at a row x is the inner product
 more than two classes, there is one binary problem per class (one-vs-rest), with particles
 of its own. Moves are sweeps of Metropolis steps along the coordinates of the particles
 (`_sweep.pxd`), whose target is the posterior given the recent rows. Random numbers are
-hashes: `mix` hashes a 64-bit integer, and `unit` maps a hash to [0, 1).
+hashes: `mix` hashes a 64-bit integer, and `unit` maps a hash to [0, 1). `exp_moderate`
+and `exp_negative` are vectorized exponentials, for arguments from -300 to 300 and of at
+most 0; `bounded` and `limited` clip values, so that products of two are finite.
 """
 
 from numbers import Integral, Real
@@ -239,6 +241,7 @@ cdef class ParticleFilter:
         self.value_weights = np.zeros(self.buffer_size, dtype=np.float32)
         self.planes = np.zeros((d, GROUP), dtype=np.float32)
         self.margins = np.zeros((self.buffer_size, GROUP), dtype=np.float32)
+        # the last knot twice, because interpolation reads the next one, too
         rise = np.append(np.linspace(0.0, self.shape.slope, KNOTS), self.shape.slope)
         self.unlabeled_knots = (rise + np.log1p(np.exp(-2.0 * rise))).astype(np.float32)
         self.rows = np.zeros((self.buffer_size, d))
@@ -641,6 +644,7 @@ cdef class ParticleFilter:
         cost = target.n_labeled + UNLABELED_COST * (target.n_rows - target.n_labeled)
         cost = 2 * max(cost, <intp_t> FULL_SWEEP_ROWS)
         n_coordinates = max(1 + 3 * d * FULL_SWEEP_ROWS // cost, <intp_t> MIN_STEPS)
+        # Planes are moved in groups; moves take turns in the coordinate with which they begin.
         while start < m:
             size = min(<intp_t> GROUP, m - start)
             for i in range(size):
