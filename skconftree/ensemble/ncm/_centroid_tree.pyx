@@ -186,9 +186,8 @@ cdef class NCMTree(NodeTable):
         # counts of inner nodes are sums over their leaves
         sum_leaves(old["parent"], n_children, counts, n_rows)
         owners = np.asarray(new_codes)[old["owners"]].astype(np.int32)
-        # without class weights, shrinkage and costs
         cdef NCMTree tree = type(self)(
-            self.n_features, n_classes, None, self.keeps_evidence, False, 0.0
+            self.n_features, n_classes, keep_evidence=self.keeps_evidence
         )
         # both trees share the arrays of the structure and of the means, which are never
         # modified
