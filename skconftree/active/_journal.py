@@ -570,7 +570,7 @@ def difference(actual, expected):
 def row_hashes(X):
     """Hash of the content of each row, uint64."""
     n = n_rows_of(X)
-    none = np.zeros(n, dtype=np.uint16)
+    none = np.zeros(n, dtype=np.uint16)  # labels, which would be hashed too
     if issparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()

@@ -213,7 +213,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         """
         alpha_gamma, caller = self._resolve_likelihood(), type(self).__name__
         labels, known = split_labels(y, self.missing_label)
-        rows = read_doubles(X, None, caller)
+        rows = read_doubles(X, schema=None, caller=caller)
         check_consistent_length(rows.X, known)
         if not len(labels):
             raise ValueError(
@@ -223,6 +223,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         classes, _ = Classes.of(labels)
         model = OASISModel(rows.schema, classes, self._draw_seed())
         model.start(self._settings(alpha_gamma), rows.X if self.standardize else None)
+        # without weights, and without an array for the odds before learning
         model.particle_filter.learn(
             model.scaled(rows.X), _encoded(classes, labels, known), None, None
         )
@@ -352,7 +353,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         if self.standardize:
             model.wait_or_start(settings, call)
         else:
-            model.start(settings, None)
+            model.start(settings, X=None)  # without scaling
         return model
 
     def _warn_of_copies(self, n_moves):
@@ -408,7 +409,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         rows = self._rows(X)  # which checks first that there is a model
         return self._model.odds(rows)
 
-    def _best(self, rows):
+    def _best(self, rows):  # predicted class index, for `predict` of the base class
         return _choice(decide(self._model.odds(rows)))
 
     @reads

@@ -250,7 +250,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         labels = read_classes(y, coded, caller)
         coded, used, weight, _ = rows_with_weight(
             coded, np.arange(len(labels)), sample_weight, tree.sample_weight_kind
-        )
+        )  # `sample_weight_kind`: whether weights are frequencies or relative
         if sample_weight is not None:
             weights = np.asarray(sample_weight)
             sample_weight = np.broadcast_to(weights, len(labels))[used]
@@ -293,6 +293,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         if not dropped.cv_log_loss[1] < dropped.cv_log_loss[0]:
             return dropped
         if size is not None:
+            # `columns.column` is the column of each term, `at` the selected terms
             *_, (at, start) = forward_scores(rows, columns.column, self.C, size)
             columns, rows = columns.only(columns.column[at]), rows.with_terms(at)
         score, curvature = self._fit_rows(rows, start)
@@ -391,6 +392,8 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
             path = list(forward_scores(rows, column, self.C, sizes[-1]))
             path = [path[min(size, len(path) - 1)] for size in sizes]
         else:
+            # start from the fit to all rows: `theta` has all coefficients, and a leaf
+            # of this tree the mean of the constants of its rows
             constants = rows.weight[:, None] * start.leaf_coef.T[all_rows.leaves[train]]
             total = np.maximum(rows.indicator @ rows.weight, 1e-300)
             start = Score(
@@ -419,7 +422,8 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
 
     def _fit_rows(self, rows, score):
         # Return the score, and its `Curvature` (the covariance of the coefficients,
-        # with which they are tested) unless it has too many coefficients.
+        # with which they are tested; its score is fitted more precisely) unless it has
+        # too many coefficients (`theta`).
         if score.theta.shape[1] > MAX_TERMS:
             return score, None
         curvature = Curvature(score, rows, self.C)
@@ -431,7 +435,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
             check_is_fitted(self)
         return X, self._model.schema.predict(X, type(self).__name__).X
 
-    def _best(self, rows):
+    def _best(self, rows):  # predicted class index, for `predict` of the base class
         return self._model.proba(*rows).argmax(axis=1)
 
     @reads
@@ -608,7 +612,7 @@ def _find_equal_leaves(leaves, curvature):
     families = leaves.families()
     contrasts, groups = [], []
     for children in families.values():
-        at = curvature.q + np.array(children)
+        at = curvature.q + np.array(children)  # coefficients follow those of q terms
         contrast = np.zeros((len(at) - 1, curvature.size))
         contrast[:, at[0]] = 1.0
         contrast[np.arange(len(at) - 1), at[1:]] = -1.0

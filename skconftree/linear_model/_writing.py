@@ -176,7 +176,8 @@ def python_program(model, python, classes, name, leaf_function):
 def sql_expression(model, sql, k, leaf_expression):
     """Write the probability of class `k` as an SQL expression.
 
-    `sql` writes names, categories and numbers. `leaf_expression(function)` returns an
+    `sql` writes names, categories and numbers; `sql.missing(column, True)` is the test
+    whether a value is missing. `leaf_expression(function)` returns an
     expression whose value in each leaf is that of the function, which receives the leaf
     with its constants, `value`.
     """

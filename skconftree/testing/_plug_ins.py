@@ -242,6 +242,7 @@ def _check_parameters(bound):
     """Check the declared parameters and criteria, and the error for other criteria."""
     check_clone_and_pickle(bound, BaseBound)
     name = type(bound).__name__
+    # the parameter that `delta` of a tree overrides
     require(
         bound.delta_parameter in bound.get_params(),
         f"{name}.delta_parameter must be one of its parameters. Got "
@@ -424,7 +425,7 @@ def check_criterion(criterion: type[Any] | BaseCriterion) -> None:
     X, y = table(300)
     weight = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
     repeats = np.repeat(np.arange(len(y)), weight.astype(int))
-    model = ConfidenceTreeClassifier(None, criterion=criterion)
+    model = ConfidenceTreeClassifier(bound=None, criterion=criterion)
     message = f"A tree with bound=None and criterion {name} must"
     with assert_no_error(f"{message} grow"):
         tree = clone(model).fit(X, y, weight)
@@ -434,7 +435,7 @@ def check_criterion(criterion: type[Any] | BaseCriterion) -> None:
 
 def _check_scores(name, criterion, n_classes):
     score = criterion(n_classes)
-    score.check()
+    score.check()  # raises an error if the class lacks a method
     require(
         pickle.loads(pickle.dumps(score)).n_classes == n_classes,
         f"A pickle of {name} must have its number of classes.",
@@ -650,7 +651,7 @@ def check_pruning(pruning: BasePruning) -> None:
     name = type(pruning).__name__
     parameter = pruning.strength_parameter
     X, y = make_noisy_table()
-    full = ConfidenceTreeClassifier(None).fit(X, y).tree_
+    full = ConfidenceTreeClassifier(bound=None).fit(X, y).tree_
     original = pickle.dumps(full)
     # the training data that `prune` gets: X, y and weights, and parameters of the tree
     rows = SimpleNamespace(take=lambda: (X, y, None), criterion="gini", bound=None)

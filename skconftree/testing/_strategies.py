@@ -65,7 +65,7 @@ def pool_estimators(estimator):
     if estimator is not None:
         return (estimator,)
     return (
-        ConfidenceTreeClassifier(bound=None),
+        ConfidenceTreeClassifier(bound=None),  # splits need not be significant
         LogisticRegression(),
         ConfidenceForestClassifier(5, bound=None, random_state=0),
         # a linear classifier whose posterior is represented by particles

@@ -607,6 +607,43 @@ def test_another_table_is_refused(numbers, monkeypatch, capsys):
     assert "is not the pool of" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_check_that_is_killed_continues_with_the_same_journal(pool, terminal):
+    path, labels = pool
+    lines = path.read_text("utf-8").splitlines()
+    suggested = ["llm", *labels]
+    for row in range(1, 200, 12):
+        suggested[row] = "ham"
+    table = zip(lines, suggested, strict=True)
+    path.write_text("\n".join(f"{line},{label}" for line, label in table), "utf-8")
+    argv = ["label", path, "--labels", "ham,spam", "--text", "message"]
+    argv += ["--suggest", "llm", "--max-error", ".1", "--answers"]
+
+    def answer(name, n):
+        one = terminal(*argv, path.with_name(name))
+        while n and "Row" in (shown := one.question()):
+            one.press(KEYS[labels[row_of(shown)]])
+            n -= 1
+        return one
+
+    journals = []
+    for name, parts in (("whole", [200]), ("killed", [1, 12, 7, 200])):
+        for n in parts:
+            one = answer(name, n)
+            if n < 200:
+                os.kill(one.run.pid, signal.SIGKILL)
+                one.run.wait(60)
+        one.read_until("20 more")
+        assert one.run.wait(60) == 0
+        with open(path.with_name(name), encoding="utf-8") as file:
+            entries = [json.loads(line) for line in file]
+        journals.append([{k: v for k, v in e.items() if k != "at"} for e in entries])
+        written = rows_of(path.with_name("pool.labeled.csv"))
+        journals[-1].append([line["label"] for line in written])
+    assert len(journals[0]) > 30
+    assert journals[0] == journals[1]
+
+
 def test_labels_of_a_model_are_checked(numbers, monkeypatch, capsys):
     lines = numbers.read_text().splitlines()
     table = [

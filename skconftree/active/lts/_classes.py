@@ -368,7 +368,8 @@ class _Run:
         self.model, self.X, self.groups, self.rng = model, X, groups, rng
         self.is_candidate = np.ones(X.shape[0], dtype=bool)  # rows that may be queried
         self.classes = []
-        self.label_codes = LabelCodes(None)  # validates labels and sorts the classes
+        # validates labels and sorts the classes; None and NaN mark missing labels
+        self.label_codes = LabelCodes(None)
         self.labels = []  # one array per round
         self.rows = np.empty(0, dtype=np.intp)
         self.codes = np.empty(0, dtype=np.intp)

@@ -105,7 +105,7 @@ def find_groups(groups, X, n_cells, max_dimensions, seed):
             f"{name} must return one group for each of the {X.shape[0]} rows. Got "
             f"shape {groups.shape}."
         )
-    if is_unlabeled(groups, None).any():
+    if is_unlabeled(groups, None).any():  # the value None, or NaN
         raise ValueError(
             f"{name} returned None or NaN for some rows. It must return a group for "
             "each row."
@@ -323,7 +323,7 @@ def _held_out_proba(context, labeled, codes, rng):
     if len(labeled) < MIN_OUT_OF_FOLD_LABELS:
         _fill(out, slice(None), context.estimator, context, labeled)
         return out
-    folds = assign_folds(codes, codes[:0], rng)
+    folds = assign_folds(codes, codes[:0], rng)  # codes[:0]: no earlier labels
     for fold in range(FOLDS):
         held_out = np.flatnonzero(folds == fold)
         train = folds != fold

@@ -170,6 +170,7 @@ def doubtful_rows(features, checked, is_wrong, left, rate, max_wrong, threshold)
     none = left[:0]
     if len(left) == 0 or is_wrong.all() or not is_wrong.any():
         return none
+    # `lookahead=0`: splits are selected by their gain, not by trees grown below them
     tree = class_of(TREE)(pruning=None, lookahead=0, random_state=0)
     tree.fit(features[checked], is_wrong)
     n_nodes = tree.tree_.node_count
@@ -260,6 +261,7 @@ class Check:
         left = np.random.default_rng([*seed, n]).permutation(
             np.flatnonzero(self.is_left)
         )
+        # expected number of errors that remain: `weight` are probabilities of 0, 1, ...
         missing = self.limit.weight @ np.arange(len(self.limit.weight))
         self.doubtful = doubtful_rows(
             *(features, np.array(self.rows, dtype=np.intp), np.array(self.is_wrong)),

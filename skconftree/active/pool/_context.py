@@ -294,7 +294,8 @@ class QueryContext:
         """
         final, _ = final_step(self.estimator)
         if self.index is not None and getattr(final, "is_categorical_", 0) is None:
-            return final.tree_.leaf_counts()  # all rows are in leaves
+            # all rows are in leaves: only unknown categories would stop at inner nodes
+            return final.tree_.leaf_counts()
         counts = getattr(final.tree_, "counts", None)
         if counts is not None:
             return np.asarray(counts)

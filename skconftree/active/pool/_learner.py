@@ -404,6 +404,7 @@ class ActiveLearner(PredictingMixin, ClassifierMixin, PoolLearner):
                 "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "
                 f"estimator that has no partial_fit. Got {self.estimator!r}: {absent}"
             ) from absent
+        # the error for a missing capability suggests one of all strategies
         check_capabilities(
             self._strategy,
             self.estimator,

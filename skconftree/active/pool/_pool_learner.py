@@ -6,8 +6,9 @@ labeled rows. An *audit* draws rows at random to estimate the error rate. A *jou
 a file of JSON lines to which each label is written. To *replay* labels is to compute
 the state of the learner from them again. `learns` marks methods that change the
 learner, `_codes` are class indices of rows (-1: unlabeled), and `_coder` converts
-labels to them. `DocLinkMixin` links the HTML representation to the documentation, and
-`VersionedState` stores the version of the package in pickles.
+labels to them. `_in_query` is True after a query that was interrupted. `DocLinkMixin`
+links the HTML representation to the documentation, and `VersionedState` stores the
+version of the package in pickles.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class PoolLearner(
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._pool = Pool(X, self.embedding, self.neighbors, self._seed)
         self._coder = coder
-        self._start = Batch(np.flatnonzero(known), known[known], labels, None)
+        self._start = Batch(np.flatnonzero(known), known[known], labels, weight=None)
         self._decisions, self._growth = {}, ()
         self._suggestions = None
         self._replay([], _queried_rows=None, _memory={}, _in_query=False)

@@ -8,8 +8,10 @@ Of a learner, `_start` has the initial labels, `_answers` the later batches of l
 `_order` the labeled rows, `_codes` the class indices to which `_coder` converts labels,
 `_growth` the times at which rows were appended to the pool, and `_decisions` what
 people decided for stopping rules. `_n_taught` counts the rows of all answers, including
-skipped rows; `_index`, `_kept`, `_forest` and `_memory` are caches. `_recover`
-completes or reverts an interrupted update. The decorators `learns` and
+skipped rows; `_index`, `_kept`, `_forest` and `_memory` are caches, which
+`_forget_queries` clears if a query was interrupted (`_in_query`). `_recover` completes
+or reverts an interrupted update. `refit` is False if the classifier is updated by
+`partial_fit`, which keeps the splits of a tree. The decorators `learns` and
 `reads_consistent` lock the learner for writing and reading; with `names_class`, errors
 for arguments name the class of the learner.
 """
@@ -171,7 +173,7 @@ class QueryMixin:
             self._decisions = {}
         context.memory, context.answers = self._memory, list(self._answers)
         context.growth, context.decisions = self._growth, self._decisions
-        context.declared = self._coder.fixed
+        context.declared = self._coder.fixed  # whether `classes` were passed
         context.suggestions = self._suggestions
         context.new_estimator = self._new_estimator
         context._model_after = self._model_after
@@ -203,6 +205,7 @@ class QueryMixin:
         index = None
         if hasattr(estimator, "index_rows") and hasattr(estimator, "tree_"):
             index = estimator.index_rows(self._pool.X)
+            # removes rows that cannot be queried
             index.take(np.flatnonzero((self._codes >= 0) | self._skipped))
         self._index = estimator, index
         self._kept = {}
@@ -313,7 +316,7 @@ class QueryMixin:
         """
         check_is_fitted(self, "_codes")
         rule = RecallAbove(positive, recall=0.5, confidence=confidence)
-        read_rules(rule, self.estimator)
+        read_rules(rule, self.estimator)  # validates it
         for recall in recalls:
             check_scalar(
                 *(recall, "recalls", Real),
@@ -321,7 +324,7 @@ class QueryMixin:
                 max_val=1,
                 include_boundaries="neither",
             )
-        self._coder.read([positive], "positive")
+        self._coder.read([positive], "positive")  # validates the label
         return self._call_with_context(
             [rule],
             lambda context: report_recall(context, positive, confidence, recalls),
@@ -534,7 +537,7 @@ class QueryMixin:
     def _take_answers(self, rows, labels, is_audit):
         # Learn the labels of a query; returns their number, without skipped rows.
         self._recover()
-        batch = self._read_batch(rows, labels, None)
+        batch = self._read_batch(rows, labels, weight=None)
         if is_audit:
             predicted = self._audit_predictions(batch.rows[batch.known])
             pairs = zip(predicted, batch.labels.tolist(), strict=True)

@@ -8,8 +8,9 @@ random rows are labeled until the lower limit of the recall is large enough. The
 is the table of unlabeled and labeled rows, and a *journal* a file of JSON lines with
 all labels. The *cost* of a recall is the number of labels that certify it. Of a
 `QueryContext`, `codes` are the class indices of rows (-1: unlabeled), `growth` says
-when rows were appended to the pool, and `answers` are batches of labels, whose
-`n_wrong` is None unless the rows are random.
+when rows were appended to the pool, `declared` is True if the classes were passed by
+the user, and `answers` are batches of labels, whose `n_wrong` is None unless the rows
+are random.
 """
 
 from __future__ import annotations

@@ -456,7 +456,8 @@ class RecordedLearner:
         self._ledger = self._read_ledger()
         head, batches = self.journal.present_head(), self._ledger.batches()
         self.view.set_classes(head["classes"])
-        # the queries before rows were appended to the pool, and its rows before
+        # the queries before rows were appended to the pool, and its rows before; a
+        # batch is a list of (entry, label)
         numbers = [batch[0][0].line for batch in batches]
         growth = [(bisect(numbers, line), n_rows) for line, n_rows in head["growth"]]
         self.view.set_journal(head["decisions"], growth)
@@ -748,7 +749,8 @@ class RecordedLearner:
 
     def _second_opinion(self, by, reserved=()):
         # A row with one label, preferably of another annotator, or None: the one whose
-        # label the model finds least probable. A function of the labels.
+        # label the model finds least probable. A function of the labels: FOR_AUDIT and
+        # 1 separate these random numbers from those for other purposes.
         if self.repeat <= 0.0:
             return None
         answers = [entry for entry in self._ledger.entries if entry.is_answer]

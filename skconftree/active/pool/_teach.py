@@ -149,7 +149,7 @@ class LearningMixin(Transactional):
     def _learn(self, batch):
         if self._in_query:
             self._forget_queries()
-        if self._coder.encode(batch.labels) is None:
+        if self._coder.encode(batch.labels) is None:  # a label is a new class
             self._relearn([*self._answers, batch], _queried_rows=None)
             return
         self._interrupted = True
@@ -201,7 +201,7 @@ class LearningMixin(Transactional):
         known, labels = self._coder.read([label], "labels")
         if not known[0]:
             return None
-        if self._coder.encode(labels) is None:
+        if self._coder.encode(labels) is None:  # a new class: is its type the same?
             self._coder.with_classes_of(
                 self._start.labels, *(batch.labels for batch in self._answers), labels
             )

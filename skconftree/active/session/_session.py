@@ -207,7 +207,7 @@ class LabelingSession:
                 break
         if self._recall_rule is None and positive is not None:
             self._recall_rule = RecallAbove(positive)
-            read_rules(self._recall_rule, learner.estimator)
+            read_rules(self._recall_rule, learner.estimator)  # validates it
         path, journal = os.fspath(path), None
         X = indexable_table(X)
         self._shown = DisplayedTable(X if shown is None else shown)
@@ -261,7 +261,8 @@ class LabelingSession:
         # cached at the last query: the number of lines of the journal and the
         # annotator, the question, and why the session has ended
         self._last_query = None, None, None
-        self._queried = None  # the `QueriedRow` of this question
+        # the `QueriedRow` of this question; `again`: it requests a second opinion
+        self._queried = None
         self._reserved = {}  # that of each annotator, and the time of the last request
         self._uncertified = None  # the rule whose recall is not certified at the end
 
@@ -431,6 +432,7 @@ class LabelingSession:
             n_rows, n_columns = pool["n_rows"], pool["n_columns"]
             ledger = Ledger(lines, head["resolve_by"], n_rows, start["rows"])
             opinions = ledger.opinions().values()
+            # an opinion is [annotator, label, line of the journal]
             known = [ledger.resolve(of_row)[1] for of_row in opinions]
             labels = list(dict.fromkeys([*start["labels"], *known]))
             return {
@@ -695,6 +697,7 @@ class LabelingSession:
         answers = {}
         for entry in reversed(ledger.entries):
             of_row = opinions.get(entry.row, [])
+            # the entry of the opinion (annotator, label, line) that counts
             current = lines[ledger.resolve(of_row)[2]] if of_row else entry
             answers.setdefault(
                 entry.row,

@@ -514,7 +514,7 @@ class _Api:
             row = next((answer["row"] for answer in own), None)
             if row is None:
                 raise
-            self.session.relabel(row, None)
+            self.session.relabel(row, label=None)
         return _note(
             f"Row {row}: label withdrawn. To label it again, use the list of earlier "
             "labels."
@@ -584,7 +584,7 @@ class _Api:
             "budget": progress.budget,
             "question": None if question is None else self._question(question),
             "ended": progress.ended and self._ended(progress),
-            "asks": progress.asks,
+            "asks": progress.asks,  # whether to certify the recall
             "notes": list(map(visible, session.notes)),
             "answers": list(map(self._listed, self._answers())),
         }

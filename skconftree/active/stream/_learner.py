@@ -266,6 +266,7 @@ class StreamActiveLearner(
         validate_parameters(self)
         strategy = resolve_stream_strategy(self.strategy)
         validate_parameters(strategy)
+        # the error for a missing capability suggests one of `others`
         others = {name: make() for name, make in STREAM_STRATEGIES.items()}
         check_capabilities(strategy, self.estimator, others)
         if self.drift is not None and not strategy.has_random_branch:
@@ -289,7 +290,7 @@ class StreamActiveLearner(
         self._seed = seed
         # counts rows and queried labels
         self._budget = Account(self.budget, self.strict_budget, window)
-        self._leaves = LeafLabels()
+        self._leaves = LeafLabels()  # numbers of rows and queried labels of leaves
         self._classes = classes
         self._stored_batches = []  # (rows, labels or None, weights) before the model
         self._unqueried = None  # the last row, if its label was not queried
@@ -439,6 +440,7 @@ class StreamActiveLearner(
         if not context.n_rows:
             return queried, 0, np.zeros(0, dtype=bool)
         n = self._strategy.decide(context, self._state, queried)
+        # `needs`: what the strategy uses of the model
         if context.estimator is not None and "leaves" in self._strategy.needs:
             self._leaves.add_rows(context.leaf_ids[:n])
         if is_single_row and not queried[0]:
@@ -569,7 +571,7 @@ class StreamActiveLearner(
                 queried[start - 1] = True
                 row, label = take(X, np.array([start - 1])), y[start - 1 : start]
                 self._check_known(label)
-                self._learn_in_copy(row, label, is_random, None)
+                self._learn_in_copy(row, label, is_random, weight=None)
         return predictions, queried
 
     @learns
@@ -682,7 +684,9 @@ class StreamActiveLearner(
     def __getstate__(self):
         state = dict(super().__getstate__())
         state.pop("_pending_update", None)
-        return canonical(write_parts(state))  # equal states have equal pickles
+        # `write_parts` converts compiled objects to plain values, `canonical` makes
+        # pickles of equal states equal
+        return canonical(write_parts(state))
 
     def __setstate__(self, state):
         super().__setstate__(read_parts(state))
