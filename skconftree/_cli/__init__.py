@@ -29,7 +29,7 @@ def main(argv=None):
         )
 
     def command(argv):
-        with standard_output():  # for --help
+        with standard_output():  # flushes what --help prints
             options = parser.parse_args(argv)
         return options.run(options)
 

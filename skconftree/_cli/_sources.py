@@ -256,6 +256,7 @@ def open_stream(path, target, options, like=None):
     }
     if getattr(options, "settle_after", None):  # rows that determine the types
         csv_options["n_lookahead"] = options.settle_after
+    # columns of a resumed run, which its first rows of JSON may lack; None: infer them
     json_options = {**csv_options, "known": getattr(options, "known_columns", None)}
     if path == STANDARD:
         source = getattr(options, "source", None)

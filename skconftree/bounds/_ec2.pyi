@@ -12,6 +12,8 @@ class EC2Bound(BaseBound):
     noise: float
     error_outcomes: Literal["uniform", "non_uniform"]
     margin: float
+    # The edges that a split has to beat: those cut by mistake on the path, due to
+    # noise, or those that a random split cuts.
     against: Literal["mistakes", "chance"]
     def __init__(
         self,
@@ -35,6 +37,9 @@ def ec2_confidence(
 def ec2_score(
     tables: ArrayLike, *, normalize: bool = True
 ) -> np.float64 | NDArray[np.float64]: ...
+
+# Probability beta that noise makes a split cut an edge by mistake; `prior`: frequencies
+# of the outcomes (children).
 def noise_beta(
     noise: ArrayLike, n_outcomes: ArrayLike = 2, *, prior: ArrayLike | None = None
 ) -> np.float64 | NDArray[np.float64]: ...

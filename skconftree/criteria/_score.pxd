@@ -9,7 +9,8 @@
 # scaled as by De Rosa and Cesa-Bianchi (phi = 1/2 for two balanced classes).
 #
 # Counts are doubles. Without fractional weights they are integers, so that
-# their sums are exact and functions of them may be tabulated.
+# their sums are exact and functions of them may be tabulated. On the bound's scale, class
+# weights change the proportions of the classes, but not the total weight of the rows.
 #
 # Required methods. check() raises an error if a required method is missing. The bodies of
 # such methods in _score.pyx are therefore never run.

@@ -86,7 +86,8 @@ def _explain_leaf(learner, row, columns):
 
 
 def _path_conditions(tree, leaf, columns):
-    # Conditions on the path to a leaf; none unless every split has a finite threshold.
+    # Conditions on the path to a leaf; none unless all its splits have finite
+    # thresholds, nor if a node of the tree has three or more children (`left` is -2).
     left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
     if not hasattr(tree, "threshold") or (left == -2).any():
         return []

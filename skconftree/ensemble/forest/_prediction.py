@@ -212,7 +212,7 @@ class ForestPrediction(VotingForest):
         weights : ndarray of shape (n_trees,)
             Weights of the trees' votes, which sum to 1.
         groups : None
-            Each tree is a group of its own.
+            Groups (equivalence classes) of trees: each tree is one of its own.
 
         See Also
         --------

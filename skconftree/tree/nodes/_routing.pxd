@@ -34,7 +34,7 @@ cdef struct Branching:      # without padding, whose undefined bytes would be in
                             # from rows that miss the value, else NUMERIC
     int16_t n_codes         # number of its elements in child_of_code
     int16_t missing_left    # whether a numeric split sends missing values to the left;
-                            # at a nominal split, the child of unknown categories
+                            # at a nominal split, the child that training sends new categories to
 
 
 cdef inline intp_t child_of(

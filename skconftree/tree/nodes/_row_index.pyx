@@ -262,6 +262,7 @@ cdef class NodeRanges:
                     row_values[lane] = row_values[0]
                 moved = 1
                 if is_numeric:
+                    # a leaf is its own left child and has an infinite threshold
                     while moved:
                         moved = 0
                         for lane in range(LANES):

@@ -13,8 +13,8 @@ from skconftree.utils._typedefs cimport (
 # into arrays, BLOCK at a time. An outcome of a split is a child. If the score of the criterion is
 # additive, it depends on an outcome only through its weight and the sum over the classes of
 # phi(count), which can be emitted instead of class counts. The pool of a node is its weight
-# with unlabeled rows, or its volume. An ExaminedNode (_node.pxd) has the class counts of the node;
-# an Arena owns arrays.
+# with unlabeled rows, or its volume in feature space. An ExaminedNode (_node.pxd) has the class
+# counts of the node; an Arena owns arrays.
 #
 # There are two walks, both exact: over SORTED ROWS, and over a HISTOGRAM of class counts per
 # level. The levels are the distinct values in ascending order. An entry of the sorted rows is
