@@ -86,7 +86,7 @@ class PoolLearner(
 
         Returns
         -------
-        ActiveLearner
+        ActiveLearner or ModelEvaluator
             The fitted learner.
         """
         other = self._shadow_copy()
@@ -228,7 +228,7 @@ class PoolLearner(
 
         Returns
         -------
-        ActiveLearner
+        ActiveLearner or ModelEvaluator
             The updated learner.
 
         Raises
@@ -303,7 +303,7 @@ class PoolLearner(
 
         Returns
         -------
-        ActiveLearner
+        ActiveLearner or ModelEvaluator
             The learner in the state before these calls.
         """
         check_is_fitted(self, "_codes")

@@ -412,7 +412,7 @@ class QueryMixin:
 
         Returns
         -------
-        ActiveLearner
+        ActiveLearner or ModelEvaluator
             The updated learner.
         """
         check_is_fitted(self, "_codes")
