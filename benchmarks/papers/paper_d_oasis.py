@@ -9,7 +9,8 @@ The parts, each with the thesis's protocol unless said otherwise:
 - ``online``: all rows of a table once, in random order, the first two labels given;
   further ones are asked where the score is beyond its threshold. Rows predicted wrong
   before they are learned, and labels queried (figures 4.12 to 4.14).
-- ``buffer``: the same, with moves that look at the last 100 rows, as the thesis's do.
+- ``buffer``: the same, with moves that look at the last 100 rows and 50 permutations,
+  as in the thesis (half an hour).
 - ``offline``: 50 labels from a pool, by score or at random, weights alone; wrong rows
   of the whole table. Particles, shapes of the likelihood, priors (figures 4.15 to 4.19
   and 4.23).
@@ -58,7 +59,7 @@ ONLINE = {  # what the thesis found
 }
 RUNS = {
     "online": 10,
-    "buffer": 5,
+    "buffer": 50,
     "offline": 100,
     "curves": 40,
     "modes": 1,
