@@ -24,6 +24,7 @@ from skconftree import ConfidenceForestClassifier, ConfidenceTreeClassifier
 from skconftree.active import (
     DensitySampling,
     LabelBudget,
+    RecallAbove,
     RiskBelow,
     SplitConfTreeSampling,
     SplitSampling,
@@ -131,6 +132,7 @@ def test_strategy_of_a_stream_with_one_account(strategy):
 
 
 RULES = [LabelBudget(20), RiskBelow(0.1), RiskBelow(0.4, method="audit"), StableModel()]
+RULES += [RecallAbove(1)]
 
 
 @pytest.mark.parametrize("rule", cases(RULES, [RULES[0], RULES[3]]))

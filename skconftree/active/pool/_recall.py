@@ -29,6 +29,7 @@ from sklearn.model_selection import StratifiedKFold
 from ..._compat import Interval
 from ...utils._parameter_names import did_you_mean
 from ...utils._warnings import warn
+from .._journal import is_label
 from .._labels import take
 from .._stopping import StoppingRule
 
@@ -288,7 +289,14 @@ def is_positive(labels, positive):
 def check_positive(context, positive):
     """Raise ValueError if no row can have the label, warn if it is probably wrong."""
     known = context.classes.tolist()
-    if positive in known or not known:
+    if positive in known:
+        return
+    if not is_label(positive.item() if isinstance(positive, np.generic) else positive):
+        raise ValueError(
+            "positive must be a label: a string, a boolean or a finite number. Got "
+            f"{positive!r}."
+        )
+    if not known:
         return
     hint = did_you_mean(str(positive), map(str, known))
     problem = f"positive must be one of the classes {known}. Got {positive!r}.{hint}"

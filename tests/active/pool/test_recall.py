@@ -430,6 +430,9 @@ def test_a_class_that_does_not_exist_is_noticed():
     with pytest.warns(UserWarning, match=r"\['other', 'rare'\]\. Got 1\."):
         one.reached(RecallAbove(1))
     assert not one.reached(RecallAbove("another class"))  # it may be found later
+    for positive in (None, ("rare",), float("nan")):
+        with pytest.raises(ValueError, match="positive must be a label: .* Got"):
+            learner().fit(X).reached(RecallAbove(positive))
 
 
 def test_other_rules_draw_their_share():
