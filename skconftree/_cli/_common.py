@@ -85,12 +85,15 @@ def typed_labels(texts, target):
     if None not in integers.values():
         return np.array([integers[text] for text in texts], dtype=np.int64)
     values = list(map(parse_decimal, integers))
-    if None not in values and any(
-        value.adjusted() <= 18 and value % 1 for value in values
-    ):
+    fractions = [
+        value
+        for value in values
+        if value is not None and value.adjusted() <= 18 and value % 1
+    ]
+    if fractions and None not in values:
         raise UserError(
-            f"target column {target!r} contains measurements, not classes; use a "
-            "column of a few ranges, such as low and high"
+            f"target column {target!r} has amounts such as {min(fractions)}, not "
+            "classes; use a column of a few ranges, such as low and high"
         )
     return np.array(texts)
 
@@ -99,15 +102,17 @@ def check_labels_known(first_rows, target, remedy=""):
     """Raise UserError if a label is missing. `first_rows` maps labels to rows."""
     for text, row in first_rows.items():
         if is_missing(text):
-            raise UserError(
-                f"target column {target!r} has no value in row {row}"
-                f"{missing_text(text)}{remedy}"
-            )
+            raise UserError(f"{missing_label(target, row, text)}{remedy}")
 
 
-def missing_text(label):
-    """Return the text that denotes a missing label, for an error message."""
-    return f", but {label.strip()!r}" if label.strip() else ""
+def missing_label(target, row, text):
+    """Describe a missing label, for an error message."""
+    if not text.strip():
+        return f"target column {target!r} has no value in row {row}"
+    return (
+        f"target column {target!r} has {text.strip()!r} in row {row}, which counts as "
+        "missing"
+    )
 
 
 def check_number_of_classes(n_classes, n_rows, target, remedy=""):

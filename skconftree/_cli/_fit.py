@@ -29,6 +29,7 @@ from ._common import (
     is_missing,
     json_settings,
     make_tree,
+    missing_label,
     tree_lines,
     tree_of,
     tree_settings,
@@ -103,7 +104,7 @@ def run_fit(options, progress):
     table = input_table(options, progress)
     notes = list(table.notes)
     progress.note(*notes)
-    counts = np.unique(table.y, return_counts=True)[1]
+    classes, counts = np.unique(table.y, return_counts=True)
     if len(counts) < 2:
         raise UserError(
             f"all rows of {table.name} have the class {table.y[0]}; a tree needs at "
@@ -115,7 +116,11 @@ def run_fit(options, progress):
             f"at most {counts.max()}; use fewer folds"
         )
     if counts.min() < options.folds:
-        progress.note(f"a class has {counted(counts.min(), 'row')} only")
+        rarest = classes.tolist()[counts.argmin()]
+        progress.note(
+            f"class {rarest!r} has only {counted(counts.min(), 'row')} for "
+            f"{options.folds} folds"
+        )
     settings = tree_settings(options)
     tree = make_tree(settings, categorical_features=table.nominal or None)
     model = _with_linear(tree, table, options)
@@ -599,9 +604,8 @@ def _missing_labels(options):
         missing = [(i, t) for i, t in enumerate(texts, 1) if is_missing(t or "")]
         if missing:
             row, text = missing[0]
-            named = f", but {text!r}" if (text or "").strip() else ""
             return (
-                f"target column {options.target!r} has no value in row {row}{named} "
+                f"{missing_label(options.target, row, text or '')} "
                 f"({counted(len(missing), 'row')} of {file} in all); --skip-missing "
                 "ignores such rows"
             )

@@ -34,6 +34,7 @@ import numpy as np
 from ._columns import (
     COMMA,
     DATE,
+    MAX_UNPARSEABLE,
     N_INFERENCE_ROWS,
     POINT,
     ColumnType,
@@ -166,8 +167,8 @@ def as_numeric(column, name, nominal):
         raise UserError(f"column {name!r} cannot be both --nominal and --numeric")
     if column.numbers is None:
         raise UserError(
-            f"--numeric {name}: the values of this column are not numbers "
-            "(at most 10% are)"
+            f"--numeric {name}: more than {MAX_UNPARSEABLE:.0%} of the values of this "
+            "column are not numbers"
         )
     return column._replace(parser=column.numbers, notes=[], identifies_rows=False)
 

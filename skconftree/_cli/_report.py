@@ -358,7 +358,7 @@ def write_report(path, fitted, rows):
             score, _, nested_list = nested_list.partition("</pre>")
             style, _, score = score.partition("<pre>")
             yield f"<h2>Linear score</h2>\n<pre>{score}</pre>"
-            yield "<p>Intervals and p-values are given the tree.</p>"
+            yield "<p>Intervals and p-values take the tree as fixed.</p>"
             nested_list = style + nested_list
         yield from _importances(tree, names)
         if validated is not None:

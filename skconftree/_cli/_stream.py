@@ -101,7 +101,7 @@ class Labels:
                 except KeyError:
                     problem = UserError(
                         f"row {row} has the label {text!r}, which is not one of the "
-                        f"classes {self}"
+                        f"classes {self}; list all labels by --classes in the first run"
                     )
                     break
         return np.array(labels, dtype=self.classes.dtype), problem
@@ -296,13 +296,13 @@ class Run:
             )
         if not self.stream.skip(done):
             raise UserError(
-                f"{path} has learned {done:,} rows, but {self.options.data} has only "
-                f"{self.stream.n_rows:,}"
+                f"{path} has learned {done:,} rows, and {self.options.data} has "
+                f"{self.stream.n_rows:,}; if they are all new, add --append"
             )
         if self.stream.fingerprint != fingerprint:
             raise UserError(
-                f"{path} cannot be resumed: the first {done:,} rows of "
-                f"{self.options.data} differ from those that it has learned"
+                f"{path} has learned {counted(done, 'row')} that {self.options.data} "
+                "does not begin with; if its rows are all new, add --append"
             )
         self.fingerprint, self.n_read = fingerprint, done
 
@@ -320,11 +320,18 @@ class Run:
             )
 
     def _check_same(self, name, stored, current):
-        if stored != current:
-            raise UserError(
-                f"{self.options.output} cannot be resumed, because its {name} differ: "
-                f"stored {stored!r}, now {current!r}"
-            )
+        if stored == current:
+            return
+        if isinstance(stored, dict) and isinstance(current, dict):  # settings
+            both = sorted({*stored, *current})
+            name = next(key for key in both if stored.get(key) != current.get(key))
+            was, now = (one.get(name, "the default") for one in (stored, current))
+        else:
+            was, now = repr(stored), repr(current)
+        raise UserError(
+            f"{self.options.output} cannot be resumed: {name} changed from {was} to "
+            f"{now}"
+        )
 
     def learn(self, chunk):
         """Evaluate and train the tree on rows, up to an invalid one."""
@@ -695,8 +702,8 @@ def _remarks(run, record):
     n_inactive = run.tree.n_inactive_leaves_ if record.n_rows else 0
     if n_inactive:
         lines.append(
-            f"{n_inactive} of the leaves ({n_inactive / record.n_leaves:.1%}) are "
-            f"inactive: max_bytes={run.tree.max_bytes} is too small for all."
+            f"In {n_inactive} of the leaves ({n_inactive / record.n_leaves:.1%}), "
+            f"only classes are counted: max_bytes={run.tree.max_bytes} is too small."
         )
     return lines
 

@@ -33,7 +33,7 @@ from ._common import (
     check_labels_known,
     check_number_of_classes,
     is_missing,
-    missing_text,
+    missing_label,
     typed_labels,
 )
 from ._options import did_you_mean
@@ -413,9 +413,9 @@ def _known_labels(labels, target, skip):
     if n_missing and not skip:
         first = next(row for row, label in enumerate(labels) if is_missing(label))
         raise UserError(
-            f"target column {target!r} has no value in row {first + 1}"
-            f"{missing_text(labels[first])} ({counted(n_missing, 'row')} of "
-            f"{len(labels)} in all); --skip-missing ignores them"
+            f"{missing_label(target, first + 1, labels[first])} "
+            f"({counted(n_missing, 'row')} of {len(labels)} in all); --skip-missing "
+            "ignores them"
         )
     return known, ignored_notes(n_missing, target)
 

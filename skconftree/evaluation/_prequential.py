@@ -295,8 +295,8 @@ def _report(run, verbose, stored):
         print(
             f"{record.n_rows} rows: accuracy {record.accuracy:.4f} "
             f"(since the last line {record.window_accuracy:.4f}; "
-            f"no change {record.no_change_accuracy:.4f}, "
-            f"majority {record.majority_accuracy:.4f})"
+            f"previous label {record.no_change_accuracy:.4f}, "
+            f"most frequent label {record.majority_accuracy:.4f})"
             + ("" if record.n_leaves is None else f", {record.n_leaves} leaves")
             + f", {record.cpu_seconds:.2f} CPU s",
             flush=True,

@@ -431,7 +431,10 @@ def _frequencies(sample_weight, n_rows):
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError("sample_weight must be an array of numbers.") from error
+        raise ValueError(
+            f"sample_weight must be an array of numbers. Got "
+            f"{type(sample_weight).__name__}: {error}."
+        ) from error
     if weight.shape != (n_rows,):
         raise ValueError(
             f"sample_weight must have shape ({n_rows},), one weight per row. Got shape "
@@ -509,7 +512,7 @@ CORRECTIONS = {
 }
 NAMES_OF_TESTS = {
     EXACT: "exact given the margins",
-    CHI2: "chi-squared where those are too many tables",
+    CHI2: "chi-squared where there are too many tables",
     DRAWN: "random tables where chi-squared would not hold",
 }
 WIDTH = 100  # characters per line
@@ -749,8 +752,8 @@ class SplitAudit:
             lines.append(f"and {n - MAX_LINES:,} more splits, see to_frame()")
         lines += [
             "",
-            "not confirmed: these rows are compatible with two branches of the same "
-            "classes; that does",
+            "not confirmed: these rows are compatible with equal class shares in all "
+            "branches; that does",
             "not make the split false. too few rows: even the most extreme table of "
             "such margins could",
             "not confirm it.",
@@ -759,7 +762,7 @@ class SplitAudit:
 
     def _tests(self):
         if self.anytime:
-            return "e-values, valid whenever rows are added"
+            return "e-values: 1/e is a p-value, valid whenever rows are added"
         used = {split.method for split in self.splits_}
         names = [name for test, name in NAMES_OF_TESTS.items() if test in used]
         return f"tests {', '.join(names)}" if names else "nothing could be tested"
@@ -770,7 +773,7 @@ class SplitAudit:
         evidence = f"p = {split.p_value:.2g}"
         if self.anytime:
             evidence = f"e = {_write_e(split.log_e)}"
-        unreached = ", below one not confirmed" if split.level == 0.0 else ""
+        unreached = ", a split above is not confirmed" if split.level == 0.0 else ""
         return f"{evidence}, {_rows(split.n_rows)}{unreached}"
 
     def _set_verdicts(self, counts):
@@ -1044,7 +1047,7 @@ def audit_splits(
       worst area <= 785.8: confirmed (p = 8.5e-06, 60 new rows)
         worst texture <= 23.74: not confirmed (p = 0.1, 13 new rows)
     <BLANKLINE>
-    not confirmed: these rows are compatible with two branches of the same classes; ...
+    not confirmed: these rows are compatible with equal class shares in all ...
     not make the split false. too few rows: even the most extreme table of such ...
     not confirm it.
     """

@@ -405,9 +405,14 @@ class PrequentialDisplay(CurveDisplay):
 def _window_metric(record, metric):
     value = getattr(record, f"window_{metric}", record.window_scores.get(metric))
     if value is None:
+        names = [
+            name.removeprefix("window_")
+            for name in dir(record)
+            if name.startswith("window_") and name != "window_scores"
+        ]
         raise ValueError(
-            "metric must be a window metric of PrequentialRecord, or one of "
-            f"{sorted(record.window_scores)}. Got {metric!r} instead."
+            f"metric must be one of {sorted([*names, *record.window_scores])}. Got "
+            f"{metric!r} instead."
         )
     return value
 

@@ -57,18 +57,20 @@ class _BoundStatistics(NamedTuple):
 
 def _bound_statistics(evidence):
     """Return the statistics of the bound at a split."""
-    # Only interval bounds have limits: upper limits of the impurity of the children
-    # and of the node.
+    # Only interval bounds have limits, of the impurity of the children and of the node.
     if not math.isnan(evidence.child_limit):
         child, parent = evidence.child_limit, evidence.parent_limit
         return _BoundStatistics(
-            f"children < {child:.3g}, node > {parent:.3g}", child, parent
+            f"impurity limits, children {child:.3g} < node {parent:.3g}", child, parent
         )
     if not math.isnan(evidence.radius) and evidence.runner_up_name is not None:
         score, runner_up = evidence.score, evidence.runner_up_score
         radius = evidence.radius
         name = "no split" if evidence.runner_up_feature < 0 else "runner-up"
-        text = f"{score:.3g} \N{PLUS-MINUS SIGN} {radius:.3g}, {name} {runner_up:.3g}"
+        text = (
+            f"score {score:.3g}, {name} {runner_up:.3g}, "
+            f"difference \N{PLUS-MINUS SIGN} {radius:.3g}"
+        )
         return _BoundStatistics(text, score, runner_up, radius)
     if evidence.statistic_name is not None:
         tiny = evidence.statistic < 1e-300

@@ -167,8 +167,8 @@ def find_labels(classes, y):
 
 
 ALL_CLASSES = (
-    "Classes cannot be added later. For labels that do not occur yet, start with "
-    "partial_fit(X, y, classes=...) and list all of them."
+    "Start with partial_fit(X, y, classes=...) and list all of them; trees and forests "
+    "can also add classes later, by new_classes='add'."
 )
 
 

@@ -94,6 +94,7 @@ def test_linear_score(capsys, table, tmp_path, linear):
     score = found["linear_score"]
     assert score["classes"] == ["dog"]
     assert "<h1>Partially linear tree of " in page.read_text()
+    assert "<p>Intervals and p-values take the tree as fixed.</p>" in page.read_text()
     assert {term["column"] for term in score["terms"]} <= {"size", "fur"}
     for where in (printed, page.read_text(), found["tree"]["text"]):
         assert "log odds of class dog = base" in where

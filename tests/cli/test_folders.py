@@ -158,8 +158,8 @@ def test_in_parts(folder, whole, tmp_path, capsys):
     capsys.readouterr()
     run("fit", folder, *argv, tmp_path / "m", code=1)
     assert (
-        f"target column 'kind' has no value in row 2, but '?' (266 rows of {path} in "
-        "all); --skip-missing ignores such rows" in capsys.readouterr().err
+        "target column 'kind' has '?' in row 2, which counts as missing (266 rows of "
+        f"{path} in all); --skip-missing ignores such rows" in capsys.readouterr().err
     )
     run("fit", folder, *argv, tmp_path / "m", "--skip-missing")
     assert load(tmp_path / "m")[0].n_rows_seen_ == N - 266
@@ -231,6 +231,7 @@ def test_a_folder_with_fewer_rows_than_were_learned(folder, tmp_path, capsys):
     run(*argv, "--output", tmp_path / "m")
     max(folder.rglob("part.*")).unlink()
     run(*argv, "--output", tmp_path / "m", "--resume", code=1)
-    assert f"has learned 1,200 rows, but {folder} has only 800" in (
-        capsys.readouterr().err
+    assert (
+        f"has learned 1,200 rows, and {folder} has 800; if they are all new, add"
+        in (capsys.readouterr().err)
     )

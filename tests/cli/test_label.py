@@ -317,7 +317,7 @@ def test_the_error_rate_is_estimated_by_random_rows(numbers, monkeypatch, capsys
     told = capsys.readouterr().out
     assert re.search(rf"(?s)\[1\] 7.*(Nearest|same) .*\n{re.escape(menu)}", told)
     assert re.search(r"About \d+% of the predictions are wrong \(\d+% to \d+%", told)
-    assert re.search(r"judged on ([8-9]|1[0-2]) rows drawn at random, each by", told)
+    assert re.search(r"judged on ([8-9]|1[0-2]) rows drawn at random, by the", told)
 
 
 def predicted_again(path, model, capsys):
@@ -538,6 +538,7 @@ def test_the_recall_of_a_rare_class_is_certified(numbers, monkeypatch, capsys):
     assert "Discovery has ended: the query strategy finds few further rows." in told
     report = r"To certify a recall of 20%, label (\d+) of the 30 remaining rows,"
     assert 0 < int(re.search(report, told)[1]) < 30
+    assert "rows, drawn at random; more if one of them is 9. Certify" in told
     asked = "Certify the recall? [y] yes [n] no [q] quit"
     assert told.count(asked) == 2  # again after another key
     assert "5 rows with label 9 found, among 29 labeled rows." in told  # by %

@@ -107,7 +107,10 @@ def test_one_row_is_a_row(write, run, columns):
     test = write({name: values[:1] for name, values in columns.items()}, name="one.csv")
     assert "1 row: accuracy" in fitted(run, write(columns), "--test", test).out
     columns["answer"][0] = "perhaps"
-    assert "note: a class has 1 row only" in fitted(run, write(columns)).err
+    assert (
+        "note: class 'perhaps' has only 1 row for 2 folds"
+        in fitted(run, write(columns)).err
+    )
 
 
 def test_what_is_missing_from_a_new_table_is_listed(write, run, columns, tmp_path):
@@ -240,7 +243,7 @@ def test_a_stream_reads_dates_and_resumes_in_the_same_order(write, run, tmp_path
     path = write({"when": days("mdy"), "answer": answer})
     command = ["stream", path, "--target", "answer", "--output", model]
     assert "nominal" not in run(*command, "--dates", "mdy").out
-    assert "--dates differ" in run(*command, "--resume", code=1).err
+    assert "--dates changed from 'mdy' to None" in run(*command, "--resume", code=1).err
 
 
 # --- above the rows --------------------------------------------------------------

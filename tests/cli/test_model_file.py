@@ -316,10 +316,13 @@ def test_no_model_is_made_before_all_is_checked(table, folder, monkeypatch, caps
     assert "is not a model that" in capsys.readouterr().err
     model.write_bytes(whole)
     assert stream(table, model, "--resume", "--delta", "0.5") == 1
-    assert "its settings differ" in capsys.readouterr().err
+    assert "delta changed from the default to 0.5" in capsys.readouterr().err
     table.write_text("a,b,kind\n" + ROWS.replace("3", "4"))
     assert stream(table, model, "--resume") == 1
-    assert "differ from those that it has learned" in capsys.readouterr().err
+    assert (
+        "does not begin with; if its rows are all new, add --append"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_file_of_a_later_version_is_refused(table, folder, capsys):

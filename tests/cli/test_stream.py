@@ -269,9 +269,10 @@ def test_whole_numbers_are_one_label_however_written(tmp_path, capsys):
     assert saved.classes_.tolist() == [0, 1]
     table.write_text(f"{table.read_text()}2,3.0\n")
     assert main(["stream", str(table), "--target", "kind", "--classes", "1,0"]) == 1
-    assert "row 101 has the label '3.0', which is not one of the classes 0, 1" in (
-        capsys.readouterr().err
-    )
+    assert (
+        "row 101 has the label '3.0', which is not one of the classes 0, 1; list all "
+        "labels by --classes in the first run"
+    ) in capsys.readouterr().err
 
 
 def test_other_parameters_reach_the_tree(table, tmp_path):
@@ -288,8 +289,14 @@ def test_other_parameters_reach_the_tree(table, tmp_path):
     ("change", "words"),
     [
         (lambda table: replace_line(table, 0, "mass,kind,height"), "'weight'"),
-        (lambda table: replace_line(table, 9, "1.0,heavy,1.0"), "first 500 rows"),
-        (lambda table: table.write_text("weight,kind,height\n1,a,2\n"), "has only 1"),
+        (
+            lambda table: replace_line(table, 9, "1.0,heavy,1.0"),
+            "has learned 500 rows that",
+        ),
+        (
+            lambda table: table.write_text("weight,kind,height\n1,a,2\n"),
+            "has 1; if they",
+        ),
     ],
 )
 def test_other_data_are_not_gone_on_with(table, tmp_path, rows, capsys, change, words):
@@ -307,12 +314,15 @@ def test_other_data_are_not_gone_on_with(table, tmp_path, rows, capsys, change, 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--delta", "0.01"], "its settings differ"),
-        (["--seed", "3"], "its settings differ"),
-        (["--target", "weight"], "its target differ"),
-        (["--classes", "heavy,light,medium"], "its classes differ"),
-        (["--pos-label", "heavy"], "its --pos-label differ"),
-        (["--nominal", "weight"], "its --nominal differ"),
+        (["--delta", "0.01"], "delta changed from 0.05 to 0.01"),
+        (["--seed", "3"], "random_state changed from 0 to 3"),
+        (["--target", "weight"], "target changed from 'kind' to 'weight'"),
+        (
+            ["--classes", "heavy,light,medium"],
+            "classes changed from ['heavy', 'light'] to",
+        ),
+        (["--pos-label", "heavy"], "--pos-label changed from 'light' to 'heavy'"),
+        (["--nominal", "weight"], "--nominal changed from [] to ['weight']"),
         (
             ["--drop", "height"],
             "the columns differ from those that it has learned: {table} is read "
@@ -379,7 +389,7 @@ def test_files_that_are_no_model_are_not_gone_on_with(table, tmp_path, capsys):
     [
         (["{table}", "--target", "size"], "no column 'size'"),
         (["nowhere.csv", "--target", "kind"], "cannot read nowhere.csv"),
-        (["{table}", "--target", "height"], "contains measurements"),
+        (["{table}", "--target", "height"], "amounts such as "),
         (["{table}", "--target", "kind", "--resume"], "--resume needs --output"),
         (
             ["{table}", "--target", "kind", "--output", "{table}"],

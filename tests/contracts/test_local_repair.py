@@ -358,7 +358,9 @@ def test_splits_are_confirmed_by_rows_that_came_later():
     assert root.evidence.since > np.log(20)
     assert "confirmed so far" in root.evidence_text
     assert "confirmed so far" in export_text(tree)
-    assert "confirmed so far: rows that came" in export_text(tree).splitlines()[-1]
+    legend = export_text(tree).splitlines()[-1]
+    assert "confirmed so far: rows that came" in legend
+    assert legend.endswith("(p <= 0.05 at any time)")
     still = make({"drift": None}).partial_fit(X, y, CLASSES)
     assert "since" not in node_table(still)[0].evidence
     assert not any(row.confirmed for row in node_table(tree) if not row.n_children)

@@ -131,10 +131,20 @@ def test_too_small_a_limit_is_an_error(max_bytes):
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "n_pool", "drift"),
-    [(6000, 0, None), (2, 30_000, None), (1700, 0, "ddm"), (800, 0, "local")],
+    ("n_classes", "n_pool", "drift", "words"),
+    [
+        (6000, 0, None, "before its first row. Pass"),
+        (2, 30_000, None, "before its first row. Pass"),
+        (1700, 0, "ddm", "and as much is kept for its replacement after a drift. Pass"),
+        (
+            800,
+            0,
+            "local",
+            "half of it is for 2 alternate subtrees after drifts, each",
+        ),
+    ],
 )
-def test_a_limit_below_an_empty_tree_is_an_error(n_classes, n_pool, drift):
+def test_a_limit_below_an_empty_tree_is_an_error(n_classes, n_pool, drift, words):
     """Thousands of classes, or of rows without label, need more than the minimum."""
     stream = make_stream(0, 100, n_pool=n_pool)
     arguments = {
@@ -149,7 +159,8 @@ def test_a_limit_below_an_empty_tree_is_an_error(n_classes, n_pool, drift):
             assert model.partial_fit(**arguments).n_bytes_ <= limit
             continue
         before = dict(vars(model))
-        with pytest.raises(ValueError, match=f"max_bytes={limit} is too small"):
+        message = f"max_bytes={limit} is too small: .*{words}"
+        with pytest.raises(ValueError, match=message):
             model.partial_fit(**arguments)
         assert vars(model) == before
 

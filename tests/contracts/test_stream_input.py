@@ -153,10 +153,12 @@ def test_a_bad_call_after_fit(memory):
 
 def test_errors_of_unknown_classes_name_the_way_out():
     X, y = make_rows(200)
-    way_out = r"start with partial_fit\(X, y, classes=\.\.\.\) and list all of them"
+    way_out = r"Start with partial_fit\(X, y, classes=\.\.\.\) and list all of them;"
     model = make_model().fit(X, y)
     with pytest.raises(ValueError, match=rf"'elm'.*{way_out}"):
         model.partial_fit(X[:1], ["elm"])
+    added = make_model().fit(X, y).partial_fit(X[:1], ["elm"], new_classes="add")
+    assert "elm" in added.classes_
     with pytest.raises(ValueError, match=rf"'elm'.*{way_out}"):
         model.partial_fit(X[:1], ["elm"], classes=[*LABELS, "elm"])
     model = make_model().partial_fit(X, y, classes=[*LABELS, "elm"])

@@ -7,6 +7,7 @@ that is no property of the stream (pieces, containers, pickles) must change noth
 import dataclasses
 import math
 import pickle
+import re
 import warnings
 from itertools import pairwise
 
@@ -350,6 +351,8 @@ def test_verbose_prints_one_line_a_record(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["100", "200", "250"]
     assert "11 leaves" in lines[0]
+    for line in lines:
+        assert re.search(r"; previous label 0\.\d+, most frequent label 0\.\d+\)", line)
     list(iter_prequential(Counter(), X, y))
     assert capsys.readouterr().out == ""
 

@@ -334,6 +334,15 @@ def test_a_damaged_state_is_refused(halves):
             SplitAudit.__new__(SplitAudit).__setstate__(less)
 
 
+def test_tables_that_are_too_many_to_enumerate():
+    classes = [str(i) for i in range(9)]
+    table = np.array([np.arange(40, 49), np.arange(48, 39, -1)])
+    tree = DecisionTreeClassifier(max_depth=1).fit(*rows_of(table, classes))
+    assert "; tests chi-squared where there are too many tables" in str(
+        audit_splits(tree, *rows_of(table + 1, classes))
+    )
+
+
 def test_pickles(halves):
     X, X_new, y, y_new = halves
     for tree in (ConfidenceTreeClassifier(), DecisionTreeClassifier(random_state=0)):
@@ -341,6 +350,7 @@ def test_pickles(halves):
         audit = audit_splits(tree, X_new[:99], y_new[:99], anytime=True)
         copy = pickle.loads(pickle.dumps(audit))
         assert str(copy) == str(audit)
+        assert "; e-values: 1/e is a p-value, valid whenever" in str(audit)
         audit.update(X_new[99:], y_new[99:])
         copy.update(X_new[99:], y_new[99:])
         assert copy.splits_ == audit.splits_
@@ -391,7 +401,7 @@ def test_below_an_unconfirmed_split_top_down_says_so():
     assert root.verdict == "not confirmed"
     assert {split.verdict for split in others} == {"not confirmed"}
     assert {split.level for split in others} == {0.0}
-    assert "below one not confirmed" in str(one)
+    assert "a split above is not confirmed)" in str(one)
     by_holm = audit_splits(tree, X, y).splits_
     assert {split.verdict for split in by_holm[1:]} == {"confirmed"}
 

@@ -134,7 +134,10 @@ def test_records_and_axes_can_be_passed():
     for wrong, message in [
         ({"records": {}}, "records must be a dict"),
         ({"records": records, "drifts": {"none": [3]}}, "drifts has the key 'none'"),
-        ({"records": records, "metric": "speed"}, r"metric must be .*Got 'speed'"),
+        (
+            {"records": records, "metric": "speed"},
+            r"one of .*'kappa_temporal'.* Got 'speed'",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             PrequentialDisplay.from_records(**wrong)

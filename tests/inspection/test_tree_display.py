@@ -34,8 +34,8 @@ def texts(display):
 @pytest.mark.parametrize(
     ("bound", "words"),
     [
-        ("credible", "children < "),
-        pytest.param("possibilistic", "children < ", marks=pytest.mark.slow),
+        ("credible", "impurity limits"),
+        pytest.param("possibilistic", "impurity limits", marks=pytest.mark.slow),
         (HoeffdingBound(0.1, against="no_split"), "no split "),
         pytest.param(
             *("bayes_factor", "probability of no split "), marks=pytest.mark.slow

@@ -129,14 +129,14 @@ def test_streams_of_equal_attempts_have_the_same_number():
         n_rules += 1
         model.partial_fit(X[:50], 1 - y[:50])
         assert number_of(node_table(model)[0]) == number_of(root)
-        assert "of the moment of the split" in export_text(model)
+        assert "of the moment when it was made" in export_text(model)
     assert n_rules >= 6
     for factor, numbers in found.items():
         ((level, log10_expected),) = numbers
         expected = at_once.log10_expected_by_chance + math.log10(factor)
         assert log10_expected == pytest.approx(expected, abs=1e-6)
         assert level == "overwhelming"
-    assert "of the moment of the split" not in export_text(fitted)
+    assert "of the moment when it was made" not in export_text(fitted)
 
 
 def test_a_later_attempt_counts_for_more():

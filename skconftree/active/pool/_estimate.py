@@ -64,8 +64,7 @@ class ErrorEstimate(NamedTuple):
                 "of the rows at random."
             )
         return (
-            f"{self.sentence('predictions')}, each by the present model refitted "
-            "without its fold."
+            f"{self.sentence('predictions')}, by the present model in cross-validation."
         )
 
     def sentence(self, noun: str) -> str:

@@ -234,7 +234,7 @@ class RecallReport:
     Estimated recall: 97%.
     Recall is at least 0.5% with 95% confidence.
     To certify a recall of 80%, label 1,030 of the 9,400 remaining rows, drawn at \
-random, if no further 'spam' is among them.
+random; more if one of them is 'spam'.
     """
 
     positive: object
@@ -266,8 +266,8 @@ random, if no further 'spam' is among them.
         )
         lines += [
             f"To certify a recall of {percent(recall)}, label {n:,} of the "
-            f"{self.n_unlabeled:,} remaining rows, drawn at random, if no further "
-            f"{self.positive!r} is among them."
+            f"{self.n_unlabeled:,} remaining rows, drawn at random; more if one "
+            f"of them is {self.positive!r}."
             for recall, n in self.costs.items()
             if n
         ]

@@ -106,8 +106,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _reply(self, respond):
         try:
             # against DNS rebinding
-            if self._single_header("Host") not in self.server.hosts:
-                raise RequestError(HTTPStatus.FORBIDDEN, "The Host header is wrong.")
+            host = self._single_header("Host")
+            if host not in self.server.hosts:
+                raise RequestError(
+                    HTTPStatus.FORBIDDEN,
+                    f"Use the host and port of the printed address. Got {host!r}.",
+                )
             response = respond(self._path_after_token())
         except RequestError as error:
             response = _error(error.status, error)
@@ -122,7 +126,9 @@ class _Handler(BaseHTTPRequestHandler):
         # constant-time comparison
         is_valid = secrets.compare_digest(token.encode(), self.server.token.encode())
         if not is_valid or not path:
-            raise RequestError(HTTPStatus.NOT_FOUND, "This address does not exist.")
+            raise RequestError(
+                HTTPStatus.NOT_FOUND, "Open the full address that was printed."
+            )
         return path[0]
 
     def _get(self, path):

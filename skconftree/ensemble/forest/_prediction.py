@@ -279,7 +279,7 @@ class ForestPrediction(VotingForest):
         if any(tree.predicts_by_bayes for tree in model.trees):
             raise ValueError(
                 "A forest whose leaves predict by naive Bayes has no counterpart in "
-                "scikit-learn. Set leaf_prediction='majority'."
+                "scikit-learn. Fit it with leaf_prediction='majority'."
             )
         if model.vote_weights(self.vote) is not None:
             raise ValueError(

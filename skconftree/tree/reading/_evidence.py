@@ -89,9 +89,7 @@ LEGEND = (
     "good or better if no feature were related to the class",
     LEVEL_LINE,
 )
-AT_SPLIT = (
-    "the numbers of splits that partial_fit made are those of the moment of the split"
-)
+AT_SPLIT = "a split made by partial_fit has the number of the moment when it was made"
 DISTILLED = "distilled"
 DISTILLED_LEGEND = (
     "distilled: the tree was trained on predictions of another classifier, for rows "
@@ -266,7 +264,7 @@ class EvidenceReader:
 MIN_LOG_E_VALUE = math.log(20.0)
 CONFIRMED = (
     "confirmed so far: rows that came after the split confirm it by themselves "
-    "(e-value 20 or more)"
+    "(p <= 0.05 at any time)"
 )
 PRIOR = 0.5  # prior number of rows of each class
 

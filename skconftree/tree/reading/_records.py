@@ -83,8 +83,8 @@ def read_votes(estimator, what):
     trees = [estimator] if weigh_votes is None else estimator.estimators_
     if any(tree._model.predicts_by_bayes for tree in trees):
         raise ValueError(
-            f"A tree whose leaves predict by naive Bayes cannot be {what}. Use "
-            "leaf_prediction='majority'."
+            f"A tree whose leaves predict by naive Bayes cannot be {what}. Fit "
+            "it with leaf_prediction='majority'."
         )
     weights = None if weigh_votes is None else weigh_votes(estimator.vote)
     return trees, [1.0] * len(trees) if weights is None else weights.tolist()

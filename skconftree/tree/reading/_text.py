@@ -501,8 +501,8 @@ def describe_evidence(evidence, digits=4):
     parts = []
     if not math.isnan(evidence.child_limit):
         parts.append(
-            f"children's limit {number('child_limit')} < "
-            f"node's limit {number('parent_limit')}"
+            f"impurity limits: children {number('child_limit')} < "
+            f"node {number('parent_limit')}"
         )
     else:
         parts.append(f"score {number('score')}")
@@ -512,7 +512,7 @@ def describe_evidence(evidence, digits=4):
                 f", {runner_up}{evidence.runner_up_name} {number('runner_up_score')}"
             )
         if not math.isnan(evidence.radius):
-            parts[-1] += f", radius {number('radius')}"
+            parts[-1] += f", difference \N{PLUS-MINUS SIGN} {number('radius')}"
     if evidence.statistic_name is not None:
         # a probability that underflows is not 0
         number_text = "< 1e-300" if evidence.statistic < TINY else number("statistic")
@@ -636,7 +636,7 @@ def summarize(estimator):
     purity = sum(row.share * row.weight for row in leaves) / max(root.weight, 1e-300)
     lines.append(
         f"largest share of a class: {root.share:.3f} of all rows, {purity:.3f} within "
-        "leaves (the rows it was grown from)"
+        "leaves (training rows)"
     )
     legend = [part for line in root.evidence.legend for part in wrap(line, WIDTH)]
     return "\n".join([*lines, "", *legend])
@@ -780,7 +780,7 @@ def _sentence(row, following, value, width):
     test = next((b.condition for b in row.branches if b.node == following), None)
     value_note = ""
     if test is None:
-        test = f"{row.name} is unknown or missing, as in no row of the node"
+        test = f"{row.name} is missing or not in any row of the node"
     elif test not in (
         f"{row.name} = {value}",
         f'{row.name} = "{value}"',

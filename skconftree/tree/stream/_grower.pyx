@@ -171,10 +171,11 @@ cdef class MemoryLimit:
         """Raise ValueError if the limit is below the size of the tree."""
         min_bytes = _min_bytes(self, tree, leaves, 0, 0)
         if self.max_bytes < min_bytes:
+            is_halved = self.max_bytes < self.requested
             raise ValueError(
                 f"max_bytes={self.requested} is too small: the tree takes {min_bytes} bytes "
                 f"before its first row"
-                f"{', and a second one is needed' if self.max_bytes < self.requested else ''}. "
+                f"{', and as much is kept for its replacement after a drift' * is_halved}. "
                 f"Pass at least {self.requested // self.max_bytes * min_bytes}."
             )
 
@@ -184,7 +185,8 @@ cdef class MemoryLimit:
         if self.max_bytes // n_trees < min_bytes:
             raise ValueError(
                 f"max_bytes={self.requested} is too small: half of it is for {n_trees} "
-                f"challengers, each of which takes {min_bytes} bytes before its first row. "
+                f"alternate subtrees after drifts, each of which takes {min_bytes} bytes before "
+                f"its first row. "
                 f"Pass at least {2 * n_trees * min_bytes}."
             )
 

@@ -187,10 +187,14 @@ def test_nothing_without_the_token(session_page):
         browser.path[:-2] + "/",
         "*",
     ):
-        assert browser.ask("GET", path)[0].status == 404
+        reply, content = browser.ask("GET", path)
+        assert reply.status == 404
+        assert b"Open the full address that was printed." in content
     assert browser.ask("POST", "/guess/act", b"{}")[0].status == 404
     assert browser.ask("POST", browser.path + "other", b"{}")[0].status == 404
-    assert browser.ask("GET", browser.path, Host="evil.example:80")[0].status == 403
+    reply, content = browser.ask("GET", browser.path, Host="evil.example:80")
+    assert reply.status == 403
+    assert b"host and port of the printed address. Got 'evil.example:80'" in content
     assert browser.ask("OPTIONS", browser.path + "act")[0].status == 501
 
 

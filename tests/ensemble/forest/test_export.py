@@ -87,7 +87,9 @@ def test_trees_share_the_encoder_of_nominal_columns():
 
 def test_what_has_no_counterpart():
     X, y = make_table()
-    with pytest.raises(ValueError, match="naive Bayes"):
+    with pytest.raises(
+        ValueError, match=r"naive Bayes .* Fit it with leaf_prediction="
+    ):
         forest_of(leaf_prediction="nb").fit(X, y).to_sklearn()
     forest = forest_of(leaf_prediction="majority", vote="accuracy")
     with pytest.raises(ValueError, match="vote"):
