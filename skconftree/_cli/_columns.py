@@ -508,13 +508,13 @@ def _id_notes(texts, values, n_rows):
     # distinct numbers that cover nearly all of their range
     if np.diff(values).min() >= 1.0 and values[-1] - values[0] < 1.1 * len(values):
         return [
-            "it looks like row numbers, which say nothing about other rows; exclude it "
+            "it looks like row numbers, which say nothing about other rows; --drop it "
             "if so"
         ]
     if len(texts) > MANY_IDS and not is_sorted and len(set(texts)) == len(texts):
         return [
             "its integers are all different and unsorted, as IDs are, which say "
-            "nothing about other rows; exclude it if so"
+            "nothing about other rows; --drop it if so"
         ]
     return []
 

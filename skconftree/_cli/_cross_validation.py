@@ -21,7 +21,7 @@ from ._common import aligned, duration, tree_of
 from ._text import counted, shorten
 
 OUR_MODEL = "confidence tree"
-TREE_ALONE = "the tree without linear score"
+TREE_ALONE = "the tree alone"
 INNER_FOLDS = 5
 MAX_ALPHAS = 25
 MAX_CLASSES = 12  # in the table of classes

@@ -327,8 +327,8 @@ data POOL
   accepted with the key =; they are not features
 --max-error SHARE
   check the labels of the column --suggest, which are not shown, until at most this
-  share of the delivered labels is wrong, such as 0.03, with 95% confidence; the others
-  are written to the table
+  share of the labels in the written table is wrong, such as 0.03, with 95% confidence;
+  labels that were not checked are written as they are
 --budget N
   maximum number of answers, including earlier sessions and second opinions, but not
   labels of the table; default: 50, or no limit with --stop-recall or --max-error
@@ -337,8 +337,8 @@ data POOL
   at most this, such as 0.05; to estimate it, one query in five is drawn at random
 --stop-recall SHARE
   stop when this share of the rows of the class --pos-label is found, such as 0.95; when
-  few further rows are found, it reports how many rows certify the share, drawn at
-  random, and asks whether to do so
+  few further rows are found, it reports how many random rows would certify the share,
+  and asks whether to label them
 --certify
   agree to certify the share of --stop-recall without being asked
 --random-share SHARE
@@ -454,13 +454,16 @@ def share(text):
     """Parse a number between 0 and 1."""
     value = float(text)
     if not 0.0 < value < 1.0:
-        raise argparse.ArgumentTypeError("must be between 0 and 1")
+        raise argparse.ArgumentTypeError("must be above 0 and below 1")
     return value
 
 
 def share_or_zero(text):
     """Parse a number of 0 or more, below 1."""
-    return 0.0 if text.strip() in ("0", "0.0") else share(text)
+    value = float(text)
+    if not 0.0 <= value < 1.0:
+        raise argparse.ArgumentTypeError("must be at least 0 and below 1")
+    return value
 
 
 def n_columns(text):

@@ -461,8 +461,9 @@ def check_size(name, value):
     """Raise unless the value is a number from 0 to `MAX_WIDTH`."""
     check_scalar(value, name, Real, min_val=0)
     if not value <= MAX_WIDTH:
-        suffix = f" Got {value} instead." if value == np.inf or value != value else ""
-        raise ValueError(f"{name} must be finite and at most {MAX_WIDTH:g}.{suffix}")
+        raise ValueError(
+            f"{name} must be finite and at most {MAX_WIDTH:g}. Got {value} instead."
+        )
 
 
 def concept_of_rows(

@@ -604,7 +604,10 @@ def _weights(sample_weight, n_rows):
         try:
             weight = np.array(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError("sample_weight must be an array of numbers.") from error
+            raise ValueError(
+                f"sample_weight must be an array of numbers. Got "
+                f"{type(sample_weight).__name__}: {error}."
+            ) from error
     if weight.shape != (n_rows,):
         raise ValueError(
             f"sample_weight must have shape ({n_rows},), one weight per row. Got shape "

@@ -354,7 +354,7 @@ class PartedData:
         codes = sum(metadata.codes.itemsize for metadata in self._column_metadata)
         megabytes = self.n_rows * (2 * codes + BYTES_PER_ROW) / 2**20
         return (
-            "Look-ahead needs the codes of all rows in this process, about "
+            "Look-ahead needs the encoded rows in this process, about "
             f"{megabytes:.0f} megabytes. Set lookahead=0 to use less memory."
         )
 

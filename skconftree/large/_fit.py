@@ -667,8 +667,8 @@ def _check_estimator(estimator):
     wrong += [name for name in ("oob_score", "warm_start") if parameters.get(name)]
     if wrong:
         raise ValueError(
-            f"large.fit does not support {wrong[0]}={parameters[wrong[0]]!r}, because "
-            "it needs all rows in memory. Change it, or use fit of the estimator."
+            f"large.fit does not support {wrong[0]}={parameters[wrong[0]]!r}, which "
+            "needs all rows in memory. Change it, or use fit of the estimator."
         )
 
 

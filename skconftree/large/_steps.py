@@ -259,8 +259,8 @@ def _mapped(n_bytes, folder):
     except OSError as error:
         raise OSError(
             error.errno,
-            f"Cannot create a file of {n_bytes} bytes in temp_folder for the codes of "
-            f"the table: {error.strerror}",
+            f"Cannot create a file of {n_bytes} bytes in temp_folder for the encoded "
+            f"table: {error.strerror}",
             os.fspath(folder),
         ) from error
 

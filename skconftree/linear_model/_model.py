@@ -344,7 +344,7 @@ class QueryMixin:
         check_is_fitted(self)
         if self.n_classes_ != 2:
             raise ValueError(
-                f"Hypotheses need 2 classes, this {type(self).__name__} has "
+                f"Hypotheses need 2 classes; this {type(self).__name__} has "
                 f"{self.n_classes_} and learns them one-vs-rest. Fit it to the labels "
                 'of one class against the rest, or use query_score with "gbs", which '
                 "scores the least certain class."

@@ -51,8 +51,8 @@ def save_model(
     Parameters
     ----------
     model : estimator
-        Fitted tree, forest or `OASISClassifier`. Save learners of
-        `skconftree.active` with skops or pickle.
+        Fitted tree, forest or `OASISClassifier`. Save active learners with skops or
+        pickle.
     path : str or path-like
         File to write. An existing file is replaced.
     compact : bool, default=False

@@ -112,7 +112,7 @@ def test_a_smaller_alpha_confirms_less(model, tmp_path, capsys):
     assert "1 undecided (too few rows)" in out
     with pytest.raises(SystemExit):
         main(["audit", str(model), str(path), "--alpha", "2"])
-    assert "must be between 0 and 1" in capsys.readouterr().err
+    assert "must be above 0 and below 1" in capsys.readouterr().err
 
 
 def test_tables_are_read_as_by_predict(model, tmp_path, capsys):

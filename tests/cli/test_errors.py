@@ -109,7 +109,8 @@ def test_a_column_of_numbers_that_is_nominal(tmp_path, capsys):
     ("command", "option", "words"),
     [
         (["fit"], ["--budget", "-1"], "must be at least 0"),
-        (["label", "--labels", "a,b"], ["--stop-risk", "1"], "must be between 0 and 1"),
+        (["label", "--labels", "a,b"], ["--stop-risk", "1"], "must be above 0 and"),
+        (["label", "--labels", "a,b"], ["--repeat", "1"], "must be at least 0 and"),
     ],
 )
 def test_an_option_out_of_its_range(tmp_path, capsys, command, option, words):

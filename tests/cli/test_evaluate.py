@@ -65,7 +65,7 @@ def test_evaluation_continues_and_reports(paths, monkeypatch, capsys):
     code, out, _ = ask(monkeypatch, capsys, paths, 10, *json_file)
     assert code == 0
     assert "predicted" not in out
-    assert "with 95% confidence at every look), from 10 labels." in out
+    assert "with 95% confidence at all times), from 10 labels." in out
     options = ("--budget", "200", *json_file)
     code, out, _ = ask(monkeypatch, capsys, paths, 200, *options)
     assert code == 0

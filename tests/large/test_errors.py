@@ -163,7 +163,7 @@ def test_parameters_that_need_the_rows(path, options):
 @pytest.mark.parametrize("name", ["oob_score", "warm_start"])
 def test_parameters_of_a_forest_that_need_the_rows(path, name):
     forest = ConfidenceForestClassifier(2, max_bins=9, **{name: True})
-    refuses(forest, path, f"{name}=True, because it needs all rows")
+    refuses(forest, path, f"{name}=True, which needs all rows")
 
 
 def test_other_estimators_and_sources(path):

@@ -78,7 +78,7 @@ class EvaluationReport:
     >>> from skconftree.active.pool import EvaluationReport
     >>> print(EvaluationReport("error", 0.121, 0.092, 0.157, 240, 0.95))
     About 12.1% of the predictions are wrong (9.2% to 15.7%, with 95% confidence at \
-every look), from 240 labels.
+all times), from 240 labels.
     """
 
     metric: str
@@ -108,8 +108,8 @@ every look), from 240 labels.
             for value in (self.estimate, self.low, self.high)
         )
         limits = (
-            f"({low} to {high}, with {100.0 * self.confidence:g}% confidence at every "
-            f"look), from {labels}."
+            f"({low} to {high}, with {100.0 * self.confidence:g}% confidence at all "
+            f"times), from {labels}."
         )
         if np.isnan(self.estimate):
             if is_share:

@@ -218,7 +218,7 @@ def _limit_text(rule, audits, n):
         for n_more in (0, max(1, round(n * share_of(rule))))
     )
     return (
-        f"Upper confidence limit of the error rate: {now}, by an audit of {n_audited} "
+        f"Upper confidence limit of the error rate: {now}, from {n_audited} random "
         f"rows; {then} after {n} more labels, if the share of errors stays the same."
     )
 

@@ -407,12 +407,12 @@ def test_sentences():
     report = EvaluationReport("f1", 0.5, 0.4, 0.6, 1, 0.9, "spam")
     assert str(report) == (
         "The F1 score of 'spam' is about 0.500 (0.400 to 0.600, with 90% confidence at "
-        "every look), from 1 label."
+        "all times), from 1 label."
     )
     report = EvaluationReport("recall", np.nan, 0.0, 1.0, 1200, 0.95, "spam")
     assert str(report) == (
         "It is unknown how many of the rows with label 'spam' are predicted correctly "
-        "(0.0% to 100.0%, with 95% confidence at every look), from 1,200 labels."
+        "(0.0% to 100.0%, with 95% confidence at all times), from 1,200 labels."
     )
 
 
