@@ -199,7 +199,8 @@ def _as_float(values, name, n):
         values[missing] = np.nan
     if values.dtype.kind not in "biuf" or values.ndim > 1:
         raise ValueError(
-            f"{name} must be 1d: numbers, dates or time spans. Got {passed!r} instead."
+            f"{name} must be a number, a date or a time span, or a 1d array of them. "
+            f"Got {passed!r} instead."
         )
     if values.ndim == 1 and len(values) != n:
         raise ValueError(

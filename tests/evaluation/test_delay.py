@@ -294,9 +294,12 @@ def test_a_refused_call_changes_nothing():
         ({"time": np.r_[50:55, 54, 53, 56:59]}, "decrease, but it does at row 46"),
         ({"time": np.full(10, np.nan)}, "time must be finite"),
         ({"time": np.arange(3.0)}, "time must have one entry for each of 10 rows"),
-        ({"time": list("abcdefghij")}, "time must be 1d: numbers"),
+        ({"time": list("abcdefghij")}, "or a 1d array of them. Got"),
         ({"time": np.arange(50, 60), "delay": -1}, "negative. Got -1 at row 40"),
-        ({"time": np.arange(50, 60), "delay": "soon"}, "delay must be 1d: numbers"),
+        (
+            {"time": np.arange(50, 60), "delay": "soon"},
+            "delay must be a number, a date or",
+        ),
     ]
     for options, message in wrong:
         with pytest.raises(ValueError, match=message):
@@ -315,7 +318,8 @@ def test_mistakes_are_named_before_the_first_row():
     chunks = iter([(X, Y)])
     for options, message in [
         ({"delay": -2}, "delay must not be negative"),
-        ({"delay": "x"}, "delay must be 1d: numbers"),
+        ({"delay": "x"}, "delay must be a number, a date or"),
+        ({"delay": np.ones((N, 1))}, "or a 1d array of them. Got array"),
         ({"delay": np.ones(3)}, f"delay must have one entry for each of {N}"),
         ({"time": np.arange(N)[::-1]}, "time must not decrease"),
     ]:
