@@ -59,7 +59,7 @@ PAPER = {  # NCVoter, Table II
     0.005: ("0", "0", "0", "0", ".993", ".994", ".993, .993, .991"),
     0.01: (".334", ".379", ".398", "0", ".993", ".993", ".993, .992, .994"),
 }
-RUNS = {"seeds": 10, "budgets": 3, "adult": 10, "rare": 3, "febrl": 20, "groups": 3}
+RUNS = {"seeds": 10, "budgets": 3, "adult": 10, "rare": 3, "febrl": 20, "groups": 10}
 PUBLISHED = "published: NCVoter, 10 million pairs, 1 match in 421, 0.01 to 1% of labels"
 FEBRL_PEOPLE, FEBRL_OTHERS = 1000, 400
 FEBRL_BUDGETS = (100, 400, 2000)
