@@ -43,7 +43,7 @@ def test_levels_go_from_strict_to_lax(name, n_classes):
     tables = [
         np.array([rng.multinomial(size, shares), rng.multinomial(size, shares[::-1])])
         for size in np.unique(np.geomspace(4, 3000, 45).astype(int))
-        for shares in [_shares(n_classes, tilt) for tilt in np.linspace(0.0, 4.0, 7)]
+        for shares in [_shares(n_classes, tilt) for tilt in np.linspace(0.0, 4.0, 13)]
     ]
     splits = []
     for level in bound.levels:

@@ -189,7 +189,7 @@ def warnings_about_codes(lookahead):
     # 40,000 rows of 4 columns
     if not lookahead:
         return nullcontext()
-    return pytest.warns(UserWarning, match="some 1 megabytes. Set lookahead=0")
+    return pytest.warns(UserWarning, match="about 1 megabytes. Set lookahead=0")
 
 
 def test_look_ahead_without_memory_for_codes(monkeypatch):
