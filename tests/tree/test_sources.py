@@ -4,7 +4,6 @@ A source outside the package, compiled here, must grow the package's own trees; 
 that forgets to answer a question is refused, not asked.
 """
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -24,38 +23,15 @@ from skconftree.tree.batch._grow import grow
 from skconftree.tree.split._kernels import make_kernels
 
 SOURCE = Path(compiling.__file__).with_name("id_source.pyx")
-REQUIRED = (
-    "walk",
-    "count_values",
-    "everything",
-    "draw",
-    "threshold",
-    "count_sides",
-    "count_categories",
-    "divide",
-)
 N_ROWS, N_FEATURES = 1500, 6
-pytestmark = pytest.mark.slow  # twelve sources are compiled
-
-
-def without(text, method):
-    """Leave a method out of the source."""
-    found = re.sub(
-        rf"    cdef [\w*]+ {method}\(.*?\n(?=    cdef |\Z)", "", text, flags=re.S
-    )
-    assert found != text
-    return found.replace("IdSource", f"Without_{method}")
+pytestmark = pytest.mark.slow  # a source is compiled
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """The source, and as many that lack one method, by name."""
-    text = SOURCE.read_text("utf-8")
-    head, body = text.split("cdef class IdSource", 1)
-    body = "cdef class IdSource" + body
-    lacking = "\n\n".join(without(body, method) for method in REQUIRED)
+    """A module with the source."""
     folder = tmp_path_factory.mktemp("sources")
-    return compiling.compiled(folder, f"{head}{body}\n\n{lacking}", "id_source")
+    return compiling.compiled(folder, SOURCE.read_text("utf-8"), "id_source")
 
 
 @pytest.fixture(scope="module")
@@ -110,16 +86,6 @@ def test_another_source_grows_the_same_tree(sources, data, changes):
     assert tree.node_count == expected.node_count > 1
     for name in ("feature", "threshold", "children_left", "counts", "n_node_samples"):
         assert_array_equal(getattr(tree, name), getattr(expected, name), err_msg=name)
-
-
-@pytest.mark.parametrize("method", REQUIRED)
-def test_a_source_that_lacks_a_method_is_refused(sources, data, method):
-    settings = GrowthSettings(criterion="gini")
-    criterion, kernel = make_kernels(settings, data.n_classes)
-    made = getattr(sources, f"Without_{method}")
-    source = made(data.columns(), data.y, settings, root_of(data))
-    with pytest.raises(NotImplementedError, match=rf"Without_{method}.* {method}\."):
-        Splitter(source, criterion, kernel)
 
 
 def test_a_criterion_without_scores_is_refused(sources, data):
