@@ -29,6 +29,7 @@ from ..._compat import (
     validate_parameters,
 )
 from ...utils._available import absence_error
+from ...utils._lock import names_class
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, Indices, Seed, TableLike
 from .._estimators import (
@@ -60,6 +61,7 @@ class PredictingMixin:
     """Mixin of an active learner: predictions of its classifier."""
 
     @available_if(_estimator_has("predict"))
+    @names_class
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Predict classes with the current classifier.
 
@@ -76,6 +78,7 @@ class PredictingMixin:
         return self._predict(X)
 
     @available_if(_estimator_has("predict_proba"))
+    @names_class
     def predict_proba(self, X: TableLike) -> Floats:
         """Predict class probabilities with the current classifier.
 
