@@ -90,8 +90,8 @@ cdef int bins_of_rows(
     cdef float32_t* ranges
     cdef uint32_t* order
     cdef int32_t* counts
-    cdef uint8_t* repeats
-    scratch.last = NULL
+    cdef uint8_t* repeats       # whether the feature is discrete: its values are repeated
+    scratch.last = NULL         # of the linked list of arrays, which is empty
     try:
         keys = <uint64_t*> take_array(&scratch, 2 * n_rows, sizeof(uint64_t))
         column = <float32_t*> take_array(&scratch, n_rows, sizeof(float32_t))
@@ -178,7 +178,7 @@ cdef intp_t _cut_of_two(
     edges[0] = <float32_t> midpoint(low, high)
     if i < n and edges[0] >= high:
         return 0
-    discrete[0] = 2 * (1 + (i < n)) <= n
+    discrete[0] = 2 * (1 + (i < n)) <= n    # at least twice as many rows as distinct values
     low_and_high[0] = low
     low_and_high[1] = high
     edges[i < n] = INFINITY
@@ -288,7 +288,7 @@ cdef int child_bins(
     cdef float64_t total
     cdef float32_t* edges
     cdef int32_t* counts
-    cdef float64_t* mass
+    cdef float64_t* mass        # [max_bins] expected weight of the child's rows in each bin
     scratch.last = NULL
     try:
         edges = <float32_t*> take_array(&scratch, n_features * max_bins, sizeof(float32_t))

@@ -216,7 +216,8 @@ cdef int partition_bins(
     cdef intp_t d = policy.n_features
     cdef intp_t K = policy.n_classes
     cdef intp_t feature = leaf_split.feature
-    cdef bint missing = policy.missing and all_features
+    cdef bint missing = policy.missing and all_features     # add bins for missing values
+    # the split feature has bins: it is one of all features, or nominal
     cdef bint counted = all_features or leaf_split.child_of_code != NULL
     cdef intp_t n_bins = parent.bins.first[feature + 1] - parent.bins.first[feature]
     cdef Blocks* blocks = &child.blocks

@@ -100,6 +100,7 @@ cdef int _fill_child(
         &child.blocks, &parent.moments, policy.n_features, policy.n_classes,
         feature, leaf_split.threshold, outcome, takes_missing, share, &child.moments,
     )
+    # of the fresh rows, if only these are evidence, or for a naive Bayes model of them
     if policy.separate or policy.bayes:
         allocate_moments(&child.blocks, &child.fresh_moments, policy.n_classes)
     if policy.fixed_cuts:
@@ -154,7 +155,7 @@ cdef intp_t _sketch(
     cdef intp_t c, b
     if n_cuts <= 0:
         return 0
-    if has_single_cut(moments, d, K, feature):
+    if has_single_cut(moments, d, K, feature):      # all cuts split the rows in the same way
         n_cuts = 1
     for b in range(LANES):
         cuts[b] = edges[min(b, n_cuts - 1)]

@@ -31,7 +31,8 @@ cdef int count_rows(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef intp_t begin = 0
     cdef intp_t end
     # fresh rows are counted separately if only they are evidence for splits (uses_fresh_only), or
-    # if there is a naive Bayes model of these rows
+    # if there is a naive Bayes model of these rows; with `single_bayes`, a leaf whose inherited
+    # rows are evidence, too (`inherits_evidence`), has only one model of all its rows
     cdef bint separate_fresh = leaf.n_inherited > 0 and (
         uses_fresh_only(leaf, policy)
         or policy.bayes and not (leaf.inherits_evidence and policy.single_bayes)

@@ -79,7 +79,7 @@ cdef void release_statistics(Leaf* leaf) noexcept nogil:
     release_all(&leaf.blocks)
     leaf.n_rows = 0
     leaf.n_inherited = 0
-    leaf.dropped = False
+    leaf.dropped = False        # whether it has dropped some of its stored rows
     leaf.x = NULL
     leaf.y = NULL
     leaf.weight = NULL
@@ -200,7 +200,7 @@ cdef int start_child(
     parent.memory.fill_child(
         parent, policy_of(parent, policy), &own_split, outcome, share, target
     )
-    if target != child and not policy.bayes:
+    if target != child and not policy.bayes:    # only naive Bayes predicts with it
         drop_inherited_model(child, policy)
     if parent.box != NULL:
         child.box = <float64_t*> take_array(policy.blocks, 2 * d + 1, sizeof(float64_t))
@@ -273,7 +273,7 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     write_bins(writer, leaf, leaf_policy)
     write_moments(writer, &leaf.moments, leaf_policy.n_features, leaf_policy.n_classes)
     write_moments(writer, &leaf.fresh_moments, leaf_policy.n_features, leaf_policy.n_classes)
-    if leaf.extra != NULL:
+    if leaf.extra != NULL:      # data of GAUSSIAN: the range of each feature
         writer.put(leaf.extra, 2 * leaf_policy.n_features * sizeof(float64_t))
     if leaf.box != NULL:
         writer.put(leaf.box, (2 * d + 1) * sizeof(float64_t))
@@ -320,6 +320,7 @@ cdef _fill_leaf(StateReader reader, const Policy* policy, Leaf* leaf):
     for i in range(LEAF_COUNTS * K):    # scores are read from tables that are indexed by counts
         require(isfinite(leaf.fresh[i]) and leaf.fresh[i] >= 0.0)
     leaf.memory = memory_of_code(header.code)
+    # whether inherited stored rows are evidence, too, which the bound (split rule) must permit
     require(0 <= header.inherits_evidence <= policy.inherited_is_evidence)
     leaf.inherits_evidence = header.inherits_evidence != 0
     read_rows(reader, &header, leaf_policy, leaf)

@@ -81,7 +81,7 @@ cdef void sort_pool(
 
 cdef int reserve_positions(Leaf* leaf, const Policy* policy) except -1 nogil:
     cdef size_t size = (policy.pool.n_lists - 1) * sizeof(int32_t)
-    cdef intp_t n = leaf.n_positioned
+    cdef intp_t n = leaf.n_positioned       # number of labeled rows that have positions
     if leaf.n_rows <= n or size == 0:
         return 0
     n = max(2 * n, leaf.n_rows)
@@ -217,7 +217,7 @@ cdef class LeafStore:
         self.policy.row_limit = settings.row_limit
         self.stored_rows = settings.stored_rows
         self.policy.max_bins = settings.max_bins
-        self.policy.separate = settings.separate
+        self.policy.separate = settings.separate    # only rows since creation are evidence
         self.policy.inherited_is_evidence = settings.inherited_is_evidence
         self.policy.single_bayes = single_bayes
         self.policy.fixed_cuts = settings.fixed_cuts
@@ -268,6 +268,7 @@ cdef class LeafStore:
                 self.n_leaves += 1
                 draw_subset(leaf, &self.policy)
                 leaf.memory = self.policy.initial_memory
+                # policy_of: the policy for the features that the leaf uses
                 leaf.memory.open(leaf, policy_of(leaf, &self.policy))
         _distribute_stored_rows(self)
 
@@ -296,7 +297,7 @@ cdef class LeafStore:
         cdef float64_t[:, ::1] boxes = np.empty((tree.node_count, 2 * d + 1))
         cdef Leaf* leaf
         memcpy(&boxes[0, 0], &root_box[0, 0], 2 * d * sizeof(float64_t))
-        boxes[0, 2 * d] = 1.0
+        boxes[0, 2 * d] = 1.0       # the last element is the volume, as a share of the root's
         for node in range(tree.node_count):
             if tree.parent[node] >= 0:
                 above = tree.parent[node]
@@ -324,8 +325,8 @@ cdef class LeafStore:
             leaf = self.at[node]
             if leaf == NULL:
                 continue
-            leaf.n_fresh = 0.0
-            leaf.n_inherited = leaf.n_rows
+            leaf.n_fresh = 0.0      # weight of the fresh rows: those since its creation
+            leaf.n_inherited = leaf.n_rows      # number of stored rows that are not fresh
             for c in range(self.policy.n_classes):
                 leaf.fresh[c] = 0.0
             if self.policy.separate:

@@ -87,7 +87,8 @@ cdef float64_t class_share(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing,
 ) noexcept nogil
-# Moments that a child inherits: the share scale[c] of the rows of each class.
+# Moments that a child inherits: the share scale[c] of the rows of each class. `feature` is that
+# of the split, -1 if it is nominal.
 cdef int child_moments(
     Blocks* blocks, const Moments* parent, intp_t n_features, intp_t n_classes, intp_t feature,
     float64_t threshold, intp_t side, bint takes_missing, const float64_t* scale, Moments* child,

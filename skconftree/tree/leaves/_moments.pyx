@@ -228,8 +228,9 @@ cdef void rough_shares(
 cdef bint has_single_cut(
     const Moments* moments, intp_t n_features, intp_t n_classes, intp_t feature
 ) noexcept nogil:
-    # Whether each class takes only the two extreme values of the feature. Inherited moments may
-    # have a variance that two values cannot have.
+    # Whether each class takes only the two extreme values of the feature, so that all cuts between
+    # them split the rows in the same way. Inherited moments may have a variance that two values
+    # cannot have.
     cdef const float64_t* block = moments.blocks[n_classes]
     cdef float64_t low = block[LOW * n_features + feature]
     cdef float64_t high = block[HIGH * n_features + feature]
@@ -414,7 +415,7 @@ cdef write_moments(
     cdef const float64_t* known
     cdef uint8_t n_parts
     cdef intp_t c
-    n_parts = moments.blocks != NULL
+    n_parts = moments.blocks != NULL    # first, 1 if there are moments at all
     writer.put(&n_parts, 1)
     if moments.blocks == NULL:
         return

@@ -48,7 +48,7 @@ cdef struct Scratch:            # of one thread; one allocation, which starts at
     int32_t* informative        # [n_features] numeric features that vary among the leaf's
                                 # rows and have a value in the current row
     float64_t* scores           # [n_classes] log scores of naive Bayes
-    float64_t* products         # [n_classes]
+    float64_t* products         # [n_classes] of factors of naive Bayes; also scratch
     float64_t* inverse          # [n_classes] 1 / (weight of the class + 1)
     float64_t* precision        # [n_features] of the informative features
 

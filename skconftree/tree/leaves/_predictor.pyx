@@ -227,6 +227,8 @@ cdef class LeafPredictor:
         cdef intp_t best = -1
         cdef intp_t c
         cdef bint has_model
+        # `inherited_model`: the parent's statistics, from which a leaf with a feature subset
+        # predicts at first. Such a leaf has inherited no rows: all its rows are its own.
         if leaf.inherited_model == NULL:
             has_model = score_by_bayes(policy, leaf, model == OWN_ROWS, row, scratch)
         elif model == OWN_ROWS:
@@ -306,7 +308,7 @@ cdef void _update_losses(LeafPredictor predictor, label_t y, float64_t weight) n
 cdef float64_t _training_weight(
     LeafPredictor predictor, const Leaf* leaf, Model model
 ) noexcept nogil:
-    # Weight of the rows that a naive Bayes model was trained on.
+    # Weight of the rows that a naive Bayes model was trained on, see `_score`.
     if leaf.inherited_model != NULL:
         return leaf.n_total if model == OWN_ROWS else leaf.inherited_model.n_total
     return leaf.n_fresh if model == OWN_ROWS else leaf.n_total
@@ -505,8 +507,8 @@ cdef void _score_moments(
     const Policy* policy, const Moments* moments, const float64_t* weights, bint adds_prior,
     const float32_t* x, Scratch* scratch,
 ) noexcept nogil:
-    # Scores by normal distributions. Variances are divided by those over all classes, which
-    # does not change differences of scores.
+    # Scores by normal distributions. Variances are divided by those over all classes (block K),
+    # which does not change differences of scores. `known`: weight of the rows with a value.
     cdef float64_t* precision = scratch.precision
     cdef const int32_t* informative = scratch.informative
     cdef intp_t d = policy.n_features

@@ -34,6 +34,7 @@ cdef int _open(Leaf* leaf, const Policy* policy) except -1 nogil:
     # Initialize the statistics for naive Bayes: moments (means and variances), and categories.
     if policy.bayes:
         allocate_moments(&leaf.blocks, &leaf.moments, policy.n_classes)
+        # fixed cuts are set after the first rows, then with bins of categories, but without counts
         if policy.n_nominal > 0 and not policy.fixed_cuts:
             allocate_categories(leaf, policy)
     return 0
@@ -131,11 +132,13 @@ cdef int _observe(
         add_to_moments(total, x, d, K, y, weight)
     if fresh.blocks != NULL:
         add_to_moments(fresh, x, d, K, y, weight)
-    count_row(leaf, policy, x, y, weight, bins)
+    count_row(leaf, policy, x, y, weight, bins)     # its categories, if they have counts
     return 0
 
 
 cdef int _convert(Leaf* leaf, const Policy* policy) except -1 nogil:
+    # A leaf with many rows changes to a memory that counts them, and also stores the latest ones
+    # if `stored_rows`, the number it may store, is positive. Fixed cuts are set once.
     if leaf.n_rows >= policy.row_limit:
         if policy.stored_rows > 0:
             policy.counts_with_rows.take_rows(leaf, policy)
@@ -166,9 +169,11 @@ cdef int partition_rows(
     cdef float64_t w
     cdef bint bayes
     child.memory = &ROWS
-    child.inherits_evidence = policy.inherited_is_evidence
+    child.inherits_evidence = policy.inherited_is_evidence      # its inherited rows are evidence
     for i in range(parent.n_rows):
         n += outcome_of(leaf_split, parent.x[i * d + leaf_split.feature]) == outcome
+    # A child with more rows counts them, and needs no moments. With `single_bayes`, a leaf whose
+    # inherited rows are evidence has one naive Bayes model of all its rows.
     bayes = policy.bayes and n < policy.row_limit
     if bayes:
         allocate_moments(&child.blocks, &child.moments, K)
@@ -405,7 +410,7 @@ cdef int draw_subset(Leaf* leaf, const Policy* policy) except -1 nogil:
     leaf_policy = &leaf.subset.policy
     leaf_policy[0] = policy[0]
     leaf_policy.n_features = n
-    leaf_policy.subset_size = 0
+    leaf_policy.subset_size = 0         # no further subset of these features
     leaf_policy.blocks = NULL           # its owner may change; memories use the leaf's blocks
     leaf_policy.pool_list = NULL        # only the policy of the tree has lists of unlabeled rows
     leaf_policy.n_nominal = 0

@@ -32,9 +32,12 @@ from ._state import (
 NO_CHILD, MANY = -1, -2
 REMOVED = -2  # as the parent of a removed node
 
-NONE = np.zeros((), dtype=EVIDENCE_DTYPE)  # evidence of a node that has none
+# Evidence of a node that has none. LEAF (-2) as a feature means that there is none.
+NONE = np.zeros((), dtype=EVIDENCE_DTYPE)
 for _name in EVIDENCE_DTYPE.names:
     NONE[_name] = LEAF if _name == "runner_up_feature" else np.nan
+# Feature, number of children, missing_left, missing_seen, threshold, categories of
+# the first child, gain, and the difference from the gain of the split.
 NO_COMPETITOR = np.array(
     (LEAF, 0, 0, 0, np.nan, 0, np.nan, np.nan), dtype=COMPETITOR_DTYPE
 )
@@ -329,6 +332,8 @@ def replace_subtree(old, new, node):
         if name in old:
             arrays[name] = np.concatenate([old[name][retained], new[name]])
 
+    # `left` is the first child, at a leaf its own id; `first` is the index of the first
+    # code of a nominal split in `child_of_code`
     nodes, branching = arrays["nodes"], arrays["branching"]
     nodes["left"][new_ids] = new_ids[new["nodes"]["left"]]
     branching["first"][new_ids[new["branching"]["first"] >= 0]] += len(

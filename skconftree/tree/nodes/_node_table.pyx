@@ -708,7 +708,7 @@ cdef object _values_of_leaves(NodeArrays tree, object nodes):
     return proportions_of_leaves(counts, tree.class_weight)
 
 
-cdef TrialCosts NO_COSTS = TrialCosts(NAN, NAN, -2)
+cdef TrialCosts NO_COSTS = TrialCosts(NAN, NAN, -2)     # -2: no feature
 
 
 cdef class NodeTable(NodeArrays):

@@ -63,7 +63,7 @@ cdef void route_any(
             for lane in range(width):
                 split = nodes + at[lane]
                 branching = branchings + at[lane]
-                if branching.first >= 0:
+                if branching.first >= 0:    # the split is nominal
                     to = child_of(nodes, branchings, child_of_code, at[lane], x + (i + lane) * d)
                 else:
                     value = x[(i + lane) * d + max(split.feature, 0)]

@@ -117,7 +117,8 @@ COSTS_DTYPE = np.dtype(
     ],
     align=True,
 )
-# A split on another feature that was not chosen.
+# A split on another feature that was not chosen. `missing_left`: missing values go to
+# the left; `missing_seen`: training rows of the node have some.
 COMPETITOR_DTYPE = np.dtype(
     [
         ("feature", np.int32),
@@ -125,9 +126,9 @@ COMPETITOR_DTYPE = np.dtype(
         ("missing_left", np.uint8),
         ("missing_seen", np.uint8),
         ("threshold", np.float64),
-        ("left", np.uint64),
-        ("gain", np.float64),
-        ("z", np.float64),
+        ("left", np.uint64),  # bit mask of the first 64 categories: the first child's
+        ("gain", np.float64),  # decrease of the impurity
+        ("z", np.float64),  # difference from the split's gain, in standard errors
     ],
     align=True,
 )
@@ -271,13 +272,18 @@ def _has_valid_features(evidence, n_features, field="runner_up_feature"):
     return bool(((competitor >= LEAF) & (competitor < n_features)).all())
 
 
+# The feature is LEAF at a leaf; `left` is the first child, at a leaf its own id.
 NODE_DTYPE = np.dtype(
     [("threshold", np.float64), ("feature", np.int32), ("left", np.int32)], align=True
 )
+# `first` is the index in `child_of_code` of the first code of a nominal split;
+# `missing_left` of such a split is the index of the child of unknown categories.
 BRANCHING_DTYPE = np.dtype(
     [("first", np.int32), ("n_codes", np.int16), ("missing_left", np.int16)], align=True
 )
-NUMERIC, MISSING_SEEN = -1, -2  # as `first` of a split that is not nominal
+# As `first` of a split that is not nominal: MISSING_SEEN if training rows of the node
+# have missing values, so that their direction was learned.
+NUMERIC, MISSING_SEEN = -1, -2
 # Arrays of splits in a state, after those of nodes; one element per node, except
 # `child_of_code`.
 SPLIT_ARRAYS = ("nodes", "branching", "child_of_code")

@@ -211,6 +211,7 @@ cdef class Tree(NodeTable):
         self.nodes[node].left = <int32_t> self.node_count
         if child_of_code == NULL:
             branching.missing_left = missing_left
+            # `any_missing`: training rows of the node have missing values
             branching.first = MISSING_SEEN if any_missing else NUMERIC
             return
         branching.missing_left = <int16_t> unknown      # the child of unknown categories
@@ -312,6 +313,7 @@ cdef class Tree(NodeTable):
 
     def _features_at_halves(self):
         """Features whose thresholds are all multiples of 1/2, in a tree grown by `fit`."""
+        # thresholds between integers are such multiples
         cdef bytearray kinds = bytearray(self.n_features)
         cdef char* kind = kinds
         cdef Node* node

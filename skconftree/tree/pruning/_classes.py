@@ -356,10 +356,13 @@ class EC2Pruning(SplitTestPruning):
 
     def fails(self, tables: Any, depth: Any, rows: TrainingRows) -> NDArray[np.bool_]:
         bound = rows.bound if isinstance(rows.bound, EC2Bound) else EC2Bound()
+        # `noise`: probability of a wrong outcome or label; `error_outcomes`: how errors
+        # are distributed over the other outcomes; `margin`: edges to cut in addition;
+        # `against`: whether errors above the node or chance explain the edges cut.
         confidence = ec2_confidence(
             tables,
             depth,
-            bound.noise,  # parameters of the rule, see `EC2Bound`
+            bound.noise,
             error_outcomes=bound.error_outcomes,
             margin=bound.margin,
             against=bound.against,

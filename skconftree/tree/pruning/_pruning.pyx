@@ -102,6 +102,7 @@ def merge_leaves(Tree tree):
 
 
 cdef float64_t _log10_expected(Tree tree, intp_t split) noexcept:
+    # A tree that does not keep the evidence of its splits stores only `by_chance`, a part of it.
     if tree.evidence != NULL:
         return tree.evidence[split].by_chance.log10_expected
     return tree.by_chance[split].log10_expected
@@ -407,7 +408,7 @@ cdef class SubtreeRaising:
             if self.leaf[node]:
                 continue
             left = self.tree.first_child[node]
-            if self.tree.branching[node].first >= 0:
+            if self.tree.branching[node].first >= 0:    # the split is nominal
                 self._divide_by_category(node)
             else:
                 self._divide_by_number(node)

@@ -55,6 +55,7 @@ def resolve_pruning(pruning, defaults, *, has_lookahead=False):
 
 
 def _with_strength(pruning, confidence):
+    # Set the parameter that controls how strongly it prunes; None: keep its value.
     if confidence is not None:
         # set_params reads signatures, which takes longer than growing a small tree
         setattr(pruning, pruning.strength_parameter, float(confidence))

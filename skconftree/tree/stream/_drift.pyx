@@ -663,6 +663,7 @@ cdef class LocalGrower(MonitoredGrower):
     cdef intp_t warned              # node with a warning after the last row, or -1
 
     def __init__(self, Tree tree, recipe):
+        # delta: see Challenger; unlabeled rows are not supported
         if not hasattr(recipe.settings.drift, "delta") or recipe.X_pool is not None:
             raise corrupt_state("growing tree")
         MonitoredGrower.__init__(self, tree, recipe)
@@ -695,7 +696,7 @@ cdef class LocalGrower(MonitoredGrower):
             self.tree.parent, self.row_leaf, wrong, y, weight, &path
         )
         left = path
-        while left != 0:
+        while left != 0:        # count the challengers in the mask
             self.n_challenger_rows += 1
             left &= left - 1
         if path != 0 and self.first.learn(path, x, y, weight, wrong, self.finite):
@@ -786,7 +787,8 @@ cdef class LocalGrower(MonitoredGrower):
             challenger = challenger.next
 
     def _has_capacity_for(self, Challenger challenger):
-        # Whether the limits permit the replacement, as if no leaf were removed.
+        # Whether the limits of leaves and memory permit the replacement; that of memory as if no
+        # node were removed. `n_mapped_codes`: codes of the branch's nominal splits.
         cdef Tree branch = challenger.grower.tree
         cdef intp_t n_leaves = self.leaves.n_leaves + branch.n_leaves
         cdef intp_t node = challenger.node

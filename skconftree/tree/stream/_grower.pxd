@@ -31,7 +31,7 @@ cdef class MemoryLimit:
     cdef intp_t monitor_bytes           # of a node that is monitored, or 0
     cdef intp_t split_bytes             # additional bytes of a node that has split
     cdef intp_t bare_bytes              # of a leaf without statistics
-    cdef intp_t pool_bytes
+    cdef intp_t pool_bytes              # of the lists of unlabeled rows
 
     cdef void update_full(self, Tree tree, LeafStore leaves) noexcept nogil
     cdef bint has_capacity(

@@ -49,7 +49,8 @@ from skconftree.utils._memory cimport (
 from skconftree.utils._typedefs cimport int16_t
 
 cdef bint _is_summed(Grower grower, const Leaf* leaf, intp_t stopped_at) noexcept nogil:
-    # Whether the prediction of a row uses the counts of several leaves.
+    # Whether the prediction of a row uses the counts of several leaves: those below a node at
+    # which its category is unknown (`stopped_at`), or below an ancestor if its leaf has no rows.
     cdef intp_t c
     if stopped_at >= 0:
         return True
@@ -151,7 +152,7 @@ cdef class MemoryLimit:
         self.split_bytes = tree.split_bytes()
         # a leaf always keeps its LEAF_COUNTS arrays of class counts
         self.bare_bytes = (sizeof(Leaf) + LEAF_COUNTS * tree.n_classes * sizeof(float64_t))
-        if with_boxes:
+        if with_boxes:      # the limits of a leaf in feature space, and its volume
             self.bare_bytes += (2 * tree.n_features + 1) * sizeof(float64_t)
         self.pool_bytes = pool_bytes(&leaves.policy)
 
@@ -291,6 +292,8 @@ cdef class Grower:
         self.predictor = LeafPredictor(
             d, K, settings.leaf_prediction, class_weight, recipe.in_forest
         )
+        # `n_first`: number of features that existed from the start (None: all of them); the others
+        # were added later
         self.leaves = LeafStore(
             d, K, settings, recipe.nominal, self.predictor.counts_hits,
             0 if pool is None else pool.shape[0], subset_size,
@@ -300,8 +303,8 @@ cdef class Grower:
         self.source.policy = self.policy
         self.predictor.policy = self.policy
         self.limit = MemoryLimit(settings, tree, self.leaves, settings.by_volume)
-        self.pool_row = -1
-        self.n_before = -1
+        self.pool_row = -1      # the current row is not in X_pool
+        self.n_before = -1      # no forest counts the rows of the stream
         self.arena = Arena()
         self.node_proba = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
         if class_weight is not None:
@@ -324,6 +327,7 @@ cdef class Grower:
                 if to == node:
                     if stopped_at[0] < 0:
                         stopped_at[0] = node
+                    # at a nominal split, `missing_left` is the index of this child
                     to = self.tree.nodes[node].left + (self.tree.branching[node].missing_left)
                 node = to
             return node
@@ -493,6 +497,7 @@ cdef class Grower:
     def reserve_codes(self, intp_t n_codes):
         """Allocate memory for splits of features with `n_codes` categories."""
         if self.policy.n_codes != NULL:
+            # one more for the categories that no labeled row has
             self.splitter.reserve_categories(n_codes + 1)
 
     def add_fitted_rows(
@@ -509,6 +514,7 @@ cdef class Grower:
             leaf = self.leaves.at[self._route_row(&X[i, 0], False, &stopped_at)]
             self.leaves.observe(&X[i, 0], False)
             update_subset_policy(leaf, self.policy)
+            # the features that the leaf uses; finds their bins, to which categories may be added
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             ensure_capacity(leaf, policy_of(leaf, self.policy), row)
             if weight is not None:
@@ -517,7 +523,7 @@ cdef class Grower:
                 self.source.all_integer = False
             row = self.predictor.locate(leaf, &X[i, 0], &self.predictor.scratch)
             add_row(leaf, self.policy, row, y[i], w, self.predictor.scratch.bin_indices)
-            convert(leaf, self.policy)
+            convert(leaf, self.policy)      # to another memory, if it has enough rows
             self.max_rows = max(self.max_rows, leaf.n_rows)
 
     def retire_evidence(self):
@@ -619,6 +625,8 @@ cdef class Grower:
         cdef intp_t node = self._route_row(x, self.finite, &stopped_at)
         cdef Leaf* leaf = self.leaves.at[node]
         cdef Scratch* scratch = &self.predictor.scratch
+        # `counts_hits`: leaves may predict by naive Bayes, and count the hits (right predictions)
+        # of each of their models
         cdef bint counts_hits = self.predictor.counts_hits
         cdef float64_t* leaf_proba = NULL   # `proba` if the predictor has to fill it
         cdef const float32_t* row
@@ -634,6 +642,7 @@ cdef class Grower:
                 _fill_node_proba(self, stopped_at, proba)
             else:
                 leaf_proba = proba
+        # the features that the leaf uses; their bins are stored in `scratch`
         row = self.predictor.locate(leaf, x, scratch)
         if counts_hits or predicted != NULL or leaf_proba != NULL:
             predicted_class = self.predictor.predict_before(
@@ -645,7 +654,7 @@ cdef class Grower:
                     predicted[0] = _majority_of_node(self, stopped_at)
         if weight == 0.0:
             return 0    # the row is ignored
-        self.leaves.observe(x, self.finite)
+        self.leaves.observe(x, self.finite)     # record new categories and missing values
         if stopped_at >= 0:
             with gil:
                 self._add_categories(x)
@@ -677,7 +686,7 @@ cdef class Grower:
             weight *= self.class_weight[y]
         self.total_weight += weight
         self.n_rows_seen += 1
-        convert(leaf, self.policy)
+        convert(leaf, self.policy)      # to another memory, if it has enough rows
         if _is_split_due(self, leaf):
             self._grow(leaf)
         return 0
@@ -706,6 +715,7 @@ cdef class Grower:
 
     cdef bint _may_split(self, const Leaf* leaf) noexcept nogil:
         # Whether a leaf may try to split. A pure leaf, or one without statistics, may not.
+        # `separate`: only the fresh rows, since the leaf's creation, are evidence
         cdef bint separate = uses_fresh_only(leaf, self.policy)
         cdef const float64_t* counts = leaf.fresh if separate else leaf.total
         cdef float64_t n = leaf.n_fresh if separate else leaf.n_total
@@ -720,6 +730,7 @@ cdef class Grower:
             min_weight *= -self.weight_seen
         for c in range(self.policy.n_classes):
             n_present += counts[c] > 0.0
+        # `depth_above`: depth of the root of the subtree that this tree may replace, or 0
         return (
             n_present > 1 and n >= min_weight
             and self.tree.depth[leaf.node] + self.depth_above < self.settings.max_depth
@@ -746,7 +757,7 @@ cdef class Grower:
         cdef float64_t n_examined = leaf.n_examined
         leaf.attempt += 1
         leaf.n_examined = leaf.n_fresh
-        self.source.node.time = self.weight_seen
+        self.source.node.time = self.weight_seen    # some bounds depend on it
         self.source.node.min_weight = self.settings.min_samples_leaf
         if self.settings.min_samples_leaf < 0.0:    # minus a fraction
             self.source.node.min_weight *= -self.weight_seen
@@ -834,6 +845,7 @@ cdef class Grower:
         self._load(read_state(state))
 
     def _load(self, state):
+        # these parts belong to growers that detect drift
         if (
             state.detector is not None or state.background is not None
             or state.monitors is not None or state.challengers or state.drifts
@@ -885,7 +897,7 @@ cdef bint _fits_limits(Grower grower, const Split* split) noexcept nogil:
     # Whether the limits of leaves and memory permit a split with several outcomes.
     cdef intp_t r = split.children.n_outcomes
     cdef intp_t n_codes = 0
-    if r == 2 and grower.policy.n_codes == NULL:
+    if r == 2 and grower.policy.n_codes == NULL:    # no nominal features
         return True     # `_may_split` has checked this
     if grower.policy.n_codes != NULL:
         n_codes = max(grower.policy.n_codes[split.feature], 0)
@@ -905,8 +917,8 @@ cdef int _split_leaf(Grower grower, Leaf* leaf, const Split* split) except -1 no
     leaf_split.feature = split.feature
     leaf_split.n_outcomes = r
     leaf_split.threshold = split.threshold
-    leaf_split.pool = children.pool
-    leaf_split.cut = split.cut.position
+    leaf_split.pool = children.pool         # weight with unlabeled rows, or volume, of each child
+    leaf_split.cut = split.cut.position     # last bin on the left, if the leaf has bins
     leaf_split.missing_left = children.missing_left
     leaf_split.child_of_code = children.child_of_code
     leaf_split.n_codes = children.n_codes
@@ -985,7 +997,7 @@ cdef void _add_children(
     cdef intp_t n_rows = grower.tree.n_node_samples[leaf.node]
     cdef intp_t rows_left = n_rows
     cdef intp_t rows, z, c
-    # the children have the stored rows of the leaf
+    # the children have all rows of the leaf: it has stored them and has not dropped old ones
     cdef bint exact = (leaf.memory.stores_rows and not leaf.dropped and leaf.subset == NULL)
     for c in range(K):
         total += counts[c]

@@ -45,7 +45,7 @@ cdef class LeafSource(Source):
         # the right side of a cut has the node's counts minus those of the left side
         self.right_is_rest = True
         self.all_integer = True
-        self.sketches = True
+        self.sketches = True        # sketch() is supported
         self.pool = pool
         self.stores_positions = settings.max_bytes == NO_LIMIT
         self.root_box = root_box
@@ -60,6 +60,7 @@ cdef class LeafSource(Source):
 
     cdef int enter(self, Leaf* leaf, intp_t depth) except -1 nogil:
         cdef NodeRecord* record = &self.record
+        # `separate`: only the fresh rows, since the leaf's creation, are evidence
         cdef bint separate = uses_fresh_only(leaf, self.policy)
         cdef intp_t f
         self.leaf = leaf
@@ -114,8 +115,8 @@ cdef class LeafSource(Source):
         self.node.stats.n_fresh = self.leaf.n_fresh
         # Unless evidence is limited to rows since the leaf's creation, its rows were
         # also examined at its parent, so its first attempt counts as the second. The
-        # trees of a forest skip this, because early splits have little effect on their
-        # average.
+        # trees of a forest (`single_bayes`) skip this, because early splits have little effect on
+        # their average.
         self.node.stats.attempt = self.leaf.attempt + (
             not self.policy.single_bayes
             and (self.policy.inherited_is_evidence or not self.policy.separate)
@@ -158,7 +159,8 @@ cdef class LeafSource(Source):
         presort(self.column, self.n_rows, self.keys, self.keys + self.capacity, self.order)
 
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
-        # Count the rows with and without a value; returns whether a value is missing.
+        # Count the rows with and without a value; returns whether a value is missing. Element K of
+        # the counts is that of the unlabeled rows.
         cdef intp_t K = self.node.n_classes
         cdef intp_t c
         _prepare(self, feature)
@@ -194,7 +196,7 @@ cdef class LeafSource(Source):
             self.leaf.memory.sketch == NULL or self.policy.missing
             or self.policy.n_nominal > 0 or self.policy.fixed_cuts
         ):
-            return -1
+            return -1       # there is no sketch
         return self.leaf.memory.sketch(
             self.leaf, self.leaf_policy, index_of(self.leaf, feature), self.node.n, left
         )
@@ -250,7 +252,8 @@ cdef class LeafSource(Source):
     cdef bint count_sides(
         self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:
-        # Count the rows on the left of a cut, and those with and without a value.
+        # Count the rows on the left of a cut, and those with and without a value. `children.pool`
+        # is the weight including the unlabeled rows.
         cdef intp_t K = self.node.n_classes
         cdef intp_t width = K + self.node.has_pool
         cdef intp_t below = 0
@@ -374,6 +377,7 @@ cdef void _count_pool(LeafSource source, intp_t feature) noexcept nogil:
 cdef intp_t _walk_every_cut(LeafSource source, Scan scan) noexcept nogil:
     # Pass all cuts of the table to the scan, even those without rows between them. emit() adds a
     # candidate, whose counts have been written at index scan.size; finish() returns their number.
+    # `pool_left` is the weight on the left, including unlabeled rows.
     cdef intp_t K = source.node.n_classes
     cdef bint has_pool = source.node.has_pool
     cdef intp_t width = K + has_pool
@@ -402,7 +406,8 @@ cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexce
     cdef float64_t n_left = 0.0
     cdef intp_t below = 0       # unlabeled rows below the last labeled value
     cdef intp_t last = -1
-    cdef intp_t until = 0
+    cdef intp_t until = 0       # unlabeled rows on the left of the cut
+    # unlabeled rows per labeled row: how far the next cut is expected in the list
     cdef intp_t step = max(source.n_pool_present // max(source.n_labeled_present, 1), 1)
     cdef intp_t n_lists = source.policy.pool.n_lists - 1
     cdef int32_t* cut_positions = NULL

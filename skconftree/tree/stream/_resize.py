@@ -68,6 +68,7 @@ class Resizing(NamedTuple):
 
     def tree(self, written):
         """Resize a tree that was written by `write_nodes` (nodes/_derived.py)."""
+        # the first two are the numbers of features and of classes
         (_, _, weights, *options), (version, *arrays) = written
         d = self.n_features + len(self.is_nominal)
         weights = tuple(self._weights(weights).tolist())
@@ -132,6 +133,7 @@ class Resizing(NamedTuple):
         version, *parts = state
         parts = GrowerState(*parts)
         n_codes = parts.n_codes
+        # number of categories of each feature, -1 if numeric; None: all are numeric
         if self.is_nominal and (n_codes is not None or any(self.is_nominal)):
             n_codes = (-1,) * self.n_features if n_codes is None else n_codes
             n_codes += tuple(1 if nominal else -1 for nominal in self.is_nominal)
@@ -141,6 +143,7 @@ class Resizing(NamedTuple):
             background = self.tree(tree), self.grower(growth, *leaf_arguments)
         if monitors is not None:
             monitors = monitors[0], self._bytes_of_counts(monitors[1])
+        # entries 4 and 5 are the tree and the state of its growth
         challengers = tuple(
             (*entry[:4], self.tree(entry[4]), self.grower(entry[5], *leaf_arguments))
             for entry in parts.challengers

@@ -103,6 +103,7 @@ def _fits_tree(recipe, tree):
         and settings.by_volume == (box is not None)
         and isinstance(settings.drift, BaseDetector | LocalRepair | None)
         and type(n_first) is int
+        # None: all features
         and (settings.values()["max_features"] or 1) <= n_first <= d
         and all(type(f) is int and 0 <= f < d for f in nominal)
         and nominal == tuple(sorted(set(nominal)))
