@@ -471,7 +471,7 @@ cdef class PythonCriterion(Criterion):
         # those of left outcomes, and the totals those of both outcomes. 0 after an exception.
         cdef const float64_t[::1] totals
         memset(out, 0, m * sizeof(float64_t))
-        if self.has_failed:
+        if self.has_failed:  # all attempts of an earlier call
             return
         with gil:
             for _ in range(ATTEMPTS):

@@ -328,6 +328,7 @@ cdef void _set_middle(Builder builder, const Split* split) noexcept nogil:
     # constraint, as in scikit-learn.
     cdef const float64_t* counts = split.children.counts
     builder.sign = 0
+    # infinite threshold: the split is "is the value missing?", which is not constrained
     if builder.splitter.node.signs == NULL or split.threshold == INFINITY:
         return
     builder.sign = builder.splitter.node.signs[split.feature]

@@ -159,7 +159,7 @@ cdef class PartitionedSource(RowSource):
 
     cdef void begin(self) noexcept nogil:
         if self.row_column >= 0:
-            self.node.n_repeated = self.node.n
+            self.node.n_repeated = self.node.n      # rows, with repeats
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
         if self.distinct >= 0.0:

@@ -737,7 +737,7 @@ cdef class SampledSource(RowSource):
         self.packed.begin(self.node.n)
         self.n_to_count = 0
         if self.repeated:
-            self.node.n_repeated = self.node.n
+            self.node.n_repeated = self.node.n      # rows, with repeats
         self.n_walked = fmin(
             self.node.n_repeated,
             <float64_t> REPEATS * (self.node.record.end - self.node.record.start),

@@ -146,7 +146,7 @@ cdef class CategorySets:
                 largest = n
                 children.unknown = z
         children.pool[children.unknown] += self.unknown
-        if self.node.by_volume:
+        if self.node.by_volume:     # the pool is a volume, divided equally among the categories
             for z in range(children.n_outcomes):
                 children.pool[z] = 0.0
             for i in range(m):
@@ -159,7 +159,7 @@ cdef Search _search(CategorySets sets) noexcept nogil:
     # of a class share (PREFIXES), or in several orders (ORDERINGS); or all (SUBSETS).
     if sets.random_cuts:
         return DRAWN
-    if sets.concave and sets.node.n_classes == 2:
+    if sets.concave and sets.node.n_classes == 2:  # then a prefix is the best of all sets
         return PREFIXES
     return SUBSETS if sets.n_present <= ENUMERABLE else ORDERINGS
 

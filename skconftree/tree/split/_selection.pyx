@@ -71,6 +71,7 @@ cdef class Selection(CandidateReader):
             self.scaled_block = <float64_t*> self.arena.take(BLOCK * (K + 2), sizeof(float64_t))
         self._phi_tables = []
         self.phi_size = min(largest_count + 1, MAX_PHI_SIZE)
+        # sums of phi need integer counts; walks over unlabeled rows too do not emit sums
         if not node.root.weighted and node.class_weight == NULL and not node.has_pool:
             self.criterion_phi = _additive_phi(self, criterion)
             if not node.rescales:       # the bound uses the same counts as the criterion
@@ -363,7 +364,7 @@ cdef void _rank_features(
         for j in range(n_visited):
             selection._compare(visited[j], candidates)
     split.feature = selection.first.feature
-    if split.feature < 0 and selection.node.signs != NULL:
+    if split.feature < 0 and selection.node.signs != NULL:  # signs: monotonicity constraints
         split.reason = MONOTONIC_CST
     split.cut = selection.first.cut
     split.evidence.score = selection.first.score / selection.node.reweighted.n
@@ -417,6 +418,7 @@ cdef bint _wins(
 cdef bint _is_ranked_by_gain(
     BestSplits selection, const Contender* contender, CandidateSplits candidates
 ) noexcept nogil:
+    # Whether the bound can compute the rank from the gain, without the children.
     return selection.ranks_by_gain and not (
         candidates.sets.multiway and candidates.is_nominal(contender.feature)
     )

@@ -386,6 +386,7 @@ cdef void _expect_by_chance(Splitter splitter, Split* split) noexcept nogil:
 cdef intp_t _reason_without_candidates(Splitter splitter) noexcept nogil:
     cdef float64_t min_weight = splitter.node.min_weight
     cdef float64_t min_reweighted = splitter.node.min_reweighted
+    # features vary in the node, but every candidate has a child that is too small
     if splitter.n_visited > 0 and max(min_weight, min_reweighted) > 1.0:
         if min_weight >= min_reweighted:
             return MIN_SAMPLES_LEAF
