@@ -1,5 +1,5 @@
 # A bound (split rule); _bayes_factor.pyx documents its parameters. `a` is a
-# pseudo-count of each class.
+# pseudo-count of each class; `choose` is what selects the best split.
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,5 @@
 # A bound (split rule); _chi2.pyx documents its parameters. "attributes" are features;
-# "point" is the probability of the observed table alone.
+# "tests" are candidate splits; "point" is the probability of the observed table alone.
 from typing import Literal
 
 import numpy as np

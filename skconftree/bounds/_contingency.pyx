@@ -194,6 +194,7 @@ cdef class Contingency:
             log_scale += self.log_fac(self.label[i])
         for i in range(self.r * self.k):
             log_observed -= self.log_fac(self.cells[i])
+        # POINT: the probability of the observed table only
         if kind == POINT or log_scale + log_observed > max_log_p:
             return fmin(1.0, exp(log_scale + log_observed))
         sort_into(self.remaining, self.outcome, self.r)
@@ -294,7 +295,7 @@ cdef class Contingency:
             if together <= self.log_limit:
                 self.tail += exp(together)
                 if self.tail > self.max_tail:
-                    self.budget = -1
+                    self.budget = -1  # ends the enumeration
                 return
             if c == self.k - 1:
                 # The cells of the last class are determined: this was the only table left.
@@ -385,6 +386,7 @@ cdef float64_t expect_by_chance(
 cdef float64_t chi2_rule_log_pvalue(
     Contingency work, const float64_t* table, intp_t r, intp_t k, Fisher kind, float64_t max_log_p,
 ) noexcept nogil:
+    # Expected counts below 5: exact test if possible; up to 10, for 2 x 2: Yates' correction.
     cdef float64_t df, p, smallest
     work.load(table, r, k)
     df = work.degrees_of_freedom()

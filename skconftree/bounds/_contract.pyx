@@ -49,6 +49,7 @@ cdef class Bound(Kernel):
         """
         if <void*> self.decide == <void*> Bound.decide:
             raise_undefined(self, "decide")
+        # ranks_features: features compete by rank(); ranks_by_gain: rank_of_gain() gives the same
         if self.ranks_features and <void*> self.rank == <void*> Bound.rank:
             raise_undefined(self, "rank, which ranks_features needs")
         if self.ranks_by_gain and (
@@ -208,7 +209,7 @@ cdef class PythonBound(Bound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        if self.has_failed:
+        if self.has_failed:  # all attempts of an earlier call
             return False
         with gil:
             for _ in range(ATTEMPTS):
@@ -292,6 +293,7 @@ cdef class IntervalBound(Bound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
+        # child_limit: sum of the costs of the children, per unit of W
         evidence.parent_limit = self.limit / stats.pool
         return evidence.child_limit < evidence.parent_limit
 

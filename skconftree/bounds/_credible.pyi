@@ -1,6 +1,7 @@
 # A bound (split rule) by Bayesian credible limits of the impurity; _credible.pyx
 # documents its parameters. The pool is the unlabeled rows. The prior of Perks has
-# pseudo-counts whose sum is 1.
+# pseudo-counts whose sum is 1. `pool_weight` is the weight of a node: all its rows, its
+# labeled rows, or its volume in feature space.
 from typing import Literal
 
 import numpy as np

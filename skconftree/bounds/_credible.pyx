@@ -359,6 +359,7 @@ cdef class CredibleFloor(Score):
         self.delta = delta
         self.largest = largest_heterogeneity(self.kind, self.n_classes)
         self.z = -ndtri(self.delta)
+        # block() gets sums over the classes of phi() instead of class counts, if possible
         self.additive = n_classes > 2
         self.skewness_factor = self.z * self.z - 1.0
         self.slack = 0.23 + max(0.0, self.z * (self.z * self.z - 3.0) / 8.0)
@@ -454,6 +455,7 @@ cdef class CredibleFloor(Score):
         self.n = stats.n
         self.pool = stats.pool
         self.tabulated = (
+            # `integral`: all counts are integers
             self.kind == ENTROPY and stats.integral and stats.n < TABLE_LIMIT
             and self.extend_tables(<intp_t> stats.n)
         )
@@ -897,7 +899,7 @@ cdef class CredibleKernel(IntervalBound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # One confidence statement about the node and one about each child.
+        # The confidence: one statement about the node and one about each child may be wrong.
         evidence.statistic = 1.0 - (r + 1.0) * self.delta
         return IntervalBound.decide(self, stats, child_counts, r, evidence)
 

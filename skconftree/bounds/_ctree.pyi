@@ -1,5 +1,6 @@
 # The bound (split rule) of conditional inference trees; _ctree.pyx documents its
-# parameters.
+# parameters. `form` is that of the test statistic: a quadratic form, or its largest
+# standardized entry.
 from typing import Literal
 
 from ._base import BaseBound

@@ -128,6 +128,7 @@ cdef class CTreeKernel(NodeTest):
     cdef float64_t test_categories(
         self, const float64_t* counts, intp_t m, intp_t n_classes
     ) noexcept nogil:
+        # `work`: the r categories and k classes with rows, and their sums `outcome` and `label`.
         cdef float64_t outcome, label, expected, d, largest = 0.0
         cdef intp_t z, c
         self.work.load(counts, m, n_classes)
@@ -152,6 +153,7 @@ cdef class CTreeKernel(NodeTest):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
+        # adjusted for the number of features tested; log_pvalue is that of the selected feature
         evidence.statistic = 1.0
         if self.log_pvalue < 0.0:
             evidence.statistic = -expm1(self.n_tested * log1p(-exp(self.log_pvalue)))

@@ -1,6 +1,8 @@
 # The bound (split rule) of De Rosa and Cesa-Bianchi; _derosa.pyx documents its
 # parameters. A share is the part of delta of one statement, a radius the half width of
-# a confidence interval.
+# a confidence interval. The best split must beat the best split of another feature
+# (runner-up) or no split; radii up to `tie_threshold` break ties. `form` is the version
+# of the radius, `c` a factor of the practical one.
 from typing import Literal
 
 import numpy as np

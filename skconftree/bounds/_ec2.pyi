@@ -10,8 +10,9 @@ from ._base import BaseBound
 class EC2Bound(BaseBound):
     confidence: float
     noise: float
+    # whether all wrong outcomes of a split are equally likely
     error_outcomes: Literal["uniform", "non_uniform"]
-    margin: float
+    margin: float  # number of edges that a split must cut in addition
     # The edges that a split has to beat: those cut by mistake on the path, due to
     # noise, or those that a random split cuts.
     against: Literal["mistakes", "chance"]

@@ -277,7 +277,7 @@ class EC2Bound(BaseBound):
     """
 
     criteria = ("ec2",)
-    delta_parameter = "confidence"
+    delta_parameter = "confidence"  # the parameter that has the role of delta
     levels = (0.999, 0.95, 0.5, 0.3, 0.1)  # of confidence, for param_grid
     _parameter_constraints: dict = {
         "confidence": [Interval(Real, 0, 1, closed="both")],

@@ -1,5 +1,6 @@
 # A bound (split rule) by e-values, evidence that stays valid when rows are added;
-# `a` is a pseudo-count of each class. _evalue.pyx documents its parameters.
+# `a` is a pseudo-count of each class. `choose` is what selects the best split;
+# `per_path`: delta holds for a path. _evalue.pyx documents its parameters.
 from typing import Literal
 
 import numpy as np

@@ -1,4 +1,5 @@
-# A bound (split rule); _gtest.pyx documents its parameters.
+# A bound (split rule); _gtest.pyx documents its parameters. `delta` is the number of
+# candidate splits that may be expected to look as good by chance.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 # A bound (split rule); _hoeffding.pyx documents its parameters. The best split must
 # beat the best split of another feature (runner-up), or no split, by `factor` radii.
+# Radii up to `tie_threshold` break ties. `variant`: compare gains, or upper limits of
+# the children with a lower limit of the node (interval).
 from typing import Literal
 
 import numpy as np

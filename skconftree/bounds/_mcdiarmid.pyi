@@ -1,5 +1,5 @@
 # A bound (split rule); _mcdiarmid.pyx documents its parameters. The runner-up is the
-# best split of another feature.
+# best split of another feature; confidence radii up to `tie_threshold` break ties.
 from typing import Literal
 
 import numpy as np

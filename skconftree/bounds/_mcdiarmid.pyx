@@ -113,6 +113,7 @@ class McDiarmidBound(BaseBound):
 
     def _make_kernel(self, criterion, n_classes):
         return McDiarmidKernel(
+            # 1.0: number of radii by which the best split must win
             criterion, n_classes, self.delta, 1.0, self.against == "no_split", self.tie_threshold,
         )
 

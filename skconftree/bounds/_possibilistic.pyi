@@ -1,6 +1,7 @@
 # The bound (split rule) of possibilistic trees, by an entropy of upper confidence
 # limits of frequencies; _possibilistic.pyx documents its parameters. `gamma` is one
-# minus the confidence of these limits.
+# minus the confidence of these limits. `correction` is for the outcomes (branches) of a
+# split, or for all candidate splits too; `classes` are those in the entropy.
 from typing import Literal
 
 import numpy as np

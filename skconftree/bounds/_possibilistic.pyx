@@ -173,7 +173,7 @@ cdef class PossibilisticFloor(Score):
         self.n = stats.n
         self.tabulated = stats.integral and stats.n < self.table_size
         self.n_candidates = 0.0
-        self.corrected = 1.0
+        self.corrected = 1.0  # number of candidates when z2 was last updated
         self.z2 = self.base_z2
         if self.n_classes > 2:
             self.first = n_absent(self.counts, self.n_classes, self.present)
@@ -195,7 +195,7 @@ cdef class PossibilisticFloor(Score):
 
     cdef void correct(self, float64_t n_candidates) noexcept nogil:
         # Set z of the node's candidate splits; all of them have been counted.
-        self.n_candidates = -1.0
+        self.n_candidates = -1.0  # block() no longer counts them
         self.z2 = corrected_quantile(self.delta, 2.0 * n_candidates) ** 2
 
     cdef inline float64_t f(self, float64_t x) noexcept nogil:
@@ -436,7 +436,7 @@ cdef class PossibilisticKernel(IntervalBound):
         # Limits are totals over the n labeled rows here, and child_limit was divided by pool.
         evidence.parent_limit = self.limit / stats.n
         evidence.child_limit *= stats.pool / stats.n
-        evidence.statistic = 1.0 - self.delta
+        evidence.statistic = 1.0 - self.delta  # the confidence
         return evidence.child_limit < evidence.parent_limit
 
 

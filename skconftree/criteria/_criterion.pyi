@@ -17,6 +17,7 @@ class Criterion:
     def check(self) -> None: ...  # raises an error if a required method is missing
     def reserve(self, n_max: int) -> None: ...
     def impurities(self, counts: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    # scores of splits, from class counts of the left outcomes (`left`) and of the node
     def evaluate(
         self,
         left: ArrayLike,

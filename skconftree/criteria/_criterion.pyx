@@ -34,8 +34,8 @@ cdef class Criterion(Score):
 
     def __init__(self, intp_t n_classes):
         self.n_classes = n_classes
-        self.concave = True
-        self.unit = 1.0
+        self.concave = True  # splitting never raises the score
+        self.unit = 1.0  # scikit-learn's impurity = unit * phi
         self.table_size = 0
 
     def __reduce__(self):
@@ -61,6 +61,7 @@ cdef class Criterion(Score):
     cdef void rough_scores(
         self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
     ) noexcept nogil:
+        # Approximate scores per row, from `left`: shares of the node's rows, [n_classes, LANES].
         pass
 
     def impurities(self, const float64_t[:, ::1] counts not None):
@@ -189,7 +190,7 @@ cdef class Entropy(Criterion):
 
     cdef void begin(self, const NodeStats* stats) noexcept nogil:
         Criterion.begin(self, stats)
-        self.tabulated = self.table_size if stats.integral else 0
+        self.tabulated = self.table_size if stats.integral else 0  # all counts are integers
 
     def impurities(self, const float64_t[:, ::1] counts not None):
         # Counts may be reweighted. A new object without tables is used because threads that
@@ -470,7 +471,7 @@ cdef class PythonCriterion(Criterion):
         # those of left outcomes, and the totals those of both outcomes. 0 after an exception.
         cdef const float64_t[::1] totals
         memset(out, 0, m * sizeof(float64_t))
-        if self.has_failed:
+        if self.has_failed:  # all attempts of an earlier call
             return
         with gil:
             for _ in range(ATTEMPTS):

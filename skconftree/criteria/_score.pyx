@@ -101,6 +101,7 @@ cdef class Score(Kernel):
             )
         if size == 0:
             return np.zeros(0)
+        # each left outcome contains the one before, as those of thresholds do
         splits.nested = bool(np.all(np.diff(left, axis=0) >= 0.0))
         stats = stats_from_counts(
             counts, total.sum(), total.sum() if pool is None else pool,
@@ -108,7 +109,7 @@ cdef class Score(Kernel):
         )
         stats.n_candidates = stats.n_feature_candidates = size
         stats.log_feature_candidates = log(size)
-        stats.cuts_only = splits.nested
+        stats.cuts_only = splits.nested  # all candidates are thresholds
         self.begin(&stats)
         splits.size = size
         splits.left = &left_counts[0, 0]

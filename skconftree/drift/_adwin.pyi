@@ -1,4 +1,5 @@
-# A drift detector; _adwin.pyx documents its parameters and attributes.
+# A drift detector; _adwin.pyx documents its parameters and attributes. Deltas are
+# significance levels; width_ is the number of rows in a window of the latest rows.
 from ._base import BaseDetector
 
 class ADWIN(BaseDetector):

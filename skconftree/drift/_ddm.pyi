@@ -1,4 +1,5 @@
-# A drift detector; _ddm.pyx documents its parameters and attributes.
+# A drift detector; _ddm.pyx documents its parameters and attributes. Levels are numbers
+# of standard errors above the smallest error rate so far.
 from ._base import BaseDetector
 
 class DDM(BaseDetector):

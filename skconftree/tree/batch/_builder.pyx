@@ -33,13 +33,13 @@ cdef class Helpers:
     """Other threads that participate in the growth of a tree."""
 
     cdef bint defer(self, Builder builder, const FrontierNode* leaf) except -1 nogil:
-        return False
+        return False    # True: they grow the tree below the leaf, at the latest in finish()
 
     cdef int finish(self, Builder builder) except -1 nogil:
         return 0
 
     cdef int check(self) except -1 nogil:
-        return 0
+        return 0        # or raises an error of these threads
 
 
 cdef class Builder:
@@ -131,6 +131,7 @@ cdef class Builder:
         return self.tree
 
     cdef int grow_below(self, const FrontierNode* leaf, Tree other) except -1 nogil:
+        # Grow a tree of its own below a leaf of the tree `other`.
         cdef FrontierNode root = leaf[0]
         cdef intp_t K = self.tree.n_classes
         cdef intp_t node = leaf.record.id
@@ -254,6 +255,7 @@ cdef class Builder:
         # Write the split into the tree.
         cdef const Children* children = &split.children
         cdef intp_t position = self.tree.n_splits()     # index of this split, the next one
+        # mapped codes: entries of child_of_code, of all splits on nominal features
         if self.tree.n_mapped_codes + children.n_codes > self.tree.mapped_code_capacity:
             with gil:
                 self.tree.reserve_mapped_codes(self.tree.n_mapped_codes + children.n_codes)
@@ -326,6 +328,7 @@ cdef void _set_middle(Builder builder, const Split* split) noexcept nogil:
     # constraint, as in scikit-learn.
     cdef const float64_t* counts = split.children.counts
     builder.sign = 0
+    # infinite threshold: the split is "is the value missing?", which is not constrained
     if builder.splitter.node.signs == NULL or split.threshold == INFINITY:
         return
     builder.sign = builder.splitter.node.signs[split.feature]

@@ -115,7 +115,8 @@ cdef class RunnerUp:
         competitor.missing_left = self.candidates.children.missing_left
         competitor.missing_seen = self.candidates.children.missing_seen
         competitor.gain = _gain(self, &self.candidates.children)
-        for code in range(min(self.candidates.children.n_codes, <intp_t> 64)):   # bits of `left`
+        # bits of `left`: which of the first 64 categories go left
+        for code in range(min(self.candidates.children.n_codes, <intp_t> 64)):
             if self.candidates.children.child_of_code[code] == 0:
                 competitor.left |= (<uint64_t> 1) << code
         return _set_sides(
@@ -204,8 +205,8 @@ cdef int _set_sides(
     sides.position = position
     sides.threshold = threshold
     sides.missing_left = children.missing_left
-    sides.column = NULL
-    sides.missing_code = -1
+    sides.column = NULL         # without codes: values are compared with the threshold
+    sides.missing_code = -1     # no code stands for a missing value
     sides.nominal = children.child_of_code != NULL
     if runner_up.rows.is_sparse(feature):
         return 0
@@ -247,7 +248,7 @@ cdef int _compare_with(
     for i in range(first + n - 1, first - 1, -1):
         b = runner_up.splits[i + 1].n_outcomes
         _count_pairs(runner_up, n_cells, step, b, runner_up.rows.weight == NULL)
-        if isnan(runner_up.competitors[i].gain):
+        if isnan(runner_up.competitors[i].gain):  # not set yet
             _set_gain(runner_up, &runner_up.competitors[i], a)
         if step == 1:
             _set_influences(runner_up, runner_up.influences, a, b * P, b, P)
@@ -373,6 +374,7 @@ cdef void _set_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexce
                 runner_up.pair[side * K + runner_up.present[c]] += (
                     runner_up.joint[(2 * i + side) * P + c]
                 )
+    # no row misses the value: later ones go to the larger child
     competitor.missing_left = sum_of(runner_up.pair, K) > sum_of(runner_up.pair + K, K)
     competitor.gain = _gain(runner_up, &children)
 

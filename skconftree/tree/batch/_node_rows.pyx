@@ -77,6 +77,7 @@ cdef class NodeRows:
             self.sparse_columns = self.sparse.columns
         for f in range(self.n_features):
             if not self.is_sparse(f) and self.columns[f].order != NULL:
+                # the first entry has new = 0 if all values are distinct, else 1
                 mark_distinct(self.columns[f].order, n)
         return 0
 

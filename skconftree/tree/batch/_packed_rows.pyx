@@ -56,7 +56,7 @@ cdef void tally_packed(
         for i in range(n):
             tally[codes[i]] += _packed(rows[i], bits)
             present[codes[i] >> 6] |= <uint64_t> 1 << (codes[i] & 63)
-    elif n > MARKED_ROWS:
+    elif n > MARKED_ROWS:   # it is then faster to set the bits at the end
         for i in range(n):
             row = rows[i]
             tally[column[<intp_t> row_of(row) * stride]] += _packed(row, bits)
@@ -354,7 +354,7 @@ cdef class CodeTally:
     ) noexcept nogil:
         cdef intp_t k
         for k in range(self.n_counted):
-            if self.counted_features[k] == feature:
+            if self.counted_features[k] == feature:  # -1: already walked
                 self.counted_features[k] = -1
                 return _walk(self, k + 1, scan, n_levels, total)
         return -1
@@ -365,7 +365,7 @@ cdef intp_t _walk(
 ) noexcept nogil:
     cdef uint64_t* counts = code_tally.counts + position * MAX_LEVELS
     cdef uint64_t* present = code_tally.present + position * PRESENT_UINT64
-    if scan.additive and not scan.squares:
+    if scan.additive and not scan.squares:  # squares: phi(count) is count^2
         return walk_phi_tally(scan, counts, present, n_levels, code_tally.bits, total)
     if code_tally.n_classes == 2:
         return walk_two_class_tally(scan, counts, present, n_levels)

@@ -91,7 +91,7 @@ cdef class PartitionedSource(RowSource):
             widest = max(widest, metadata.columns[f].n_levels)
             if metadata.columns[f].has_missing:
                 self.complete = False
-                self.node.only_thresholds = False
+                self.node.only_thresholds = False  # missing values add candidates
         self.histogram = <float64_t*> self.arena.take(
             widest * (root.n_classes + 1), sizeof(float64_t)
         )
@@ -108,7 +108,7 @@ cdef class PartitionedSource(RowSource):
             try:
                 counts, weight = self.nodes.counts(node)
                 self._set_counts(counts)
-                self.distinct = -1.0 if weight is None else weight
+                self.distinct = -1.0 if weight is None else weight  # -1: the number of rows
             except BaseException as error:
                 self.error = error
 
@@ -147,19 +147,19 @@ cdef class PartitionedSource(RowSource):
         cdef intp_t code
         outcomes = np.zeros(column.n_levels, dtype=np.uint16)
         for code in range(column.n_levels):
-            if children.child_of_code == NULL:
+            if children.child_of_code == NULL:  # numeric
                 outcomes[code] = code > split.cut.position
             elif code < children.n_codes and children.child_of_code[code] >= 0:
                 outcomes[code] = children.child_of_code[code]
             else:
-                outcomes[code] = children.unknown
+                outcomes[code] = children.unknown  # categories that the node has no rows of
         if column.has_missing:
             outcomes[column.n_levels - 1] = not children.missing_left
         return outcomes
 
     cdef void begin(self) noexcept nogil:
         if self.row_column >= 0:
-            self.node.n_repeated = self.node.n
+            self.node.n_repeated = self.node.n      # rows, with repeats
 
     cdef float64_t weight_without_repeats(self) noexcept nogil:
         if self.distinct >= 0.0:
@@ -439,7 +439,7 @@ cdef _outcomes_by_code(const Sides* sides):
             outcomes[code] = sides.child_of_code[code]
         else:
             outcomes[code] = code > sides.position
-    if sides.missing_code >= 0:
+    if sides.missing_code >= 0:  # -1: none
         outcomes[sides.missing_code] = not sides.missing_left
     return sides.feature, outcomes, sides.n_outcomes
 

@@ -737,7 +737,7 @@ cdef class SampledSource(RowSource):
         self.packed.begin(self.node.n)
         self.n_to_count = 0
         if self.repeated:
-            self.node.n_repeated = self.node.n
+            self.node.n_repeated = self.node.n      # rows, with repeats
         self.n_walked = fmin(
             self.node.n_repeated,
             <float64_t> REPEATS * (self.node.record.end - self.node.record.start),
@@ -782,7 +782,9 @@ cdef class SampledSource(RowSource):
             self.n_present = self.node.record.end - self.node.record.start
         if not column.coded:
             return self._walk_order(feature, scan)
+        # `counts`: rows are counted by code, not sorted; packed.bits = 0: counts are not packed
         counts = column.has_missing or counts_codes(self.node, self.n_walked, column.n_levels)
+        # sums of squares of counts (phi is the square if scan.squares), and counts, are exact
         exact = scan.squares or not scan.additive
         if exact and (counts or K > 2 or self.node.n_repeated <= BLOCK):
             if (
@@ -819,6 +821,7 @@ cdef class SampledSource(RowSource):
                     self.n_present,
                 )
                 self.n_to_count = 0
+            # -1 if the feature has not been counted together with others
             n_candidates = self.packed.walk_counted(feature, scan, n_levels, self.node.counts)
             if n_candidates >= 0:
                 return n_candidates
@@ -921,6 +924,7 @@ cdef class SampledSource(RowSource):
         return True
 
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
+        # The position of the cut with all values on the left.
         return self.row_codes.columns[feature].n_codes - 1 - (
             self.table.columns[feature].has_missing
         )
@@ -944,7 +948,7 @@ cdef class SampledSource(RowSource):
         high[0] = value_of(self.table, feature, row_of(rows[highest]), self.codes[highest])
 
     cdef intp_t index_of(self, intp_t feature, float64_t threshold) noexcept nogil:
-        # The lowest value of a node is at most the threshold.
+        # The position of the cut at a threshold; the lowest value of the node is at most that.
         cdef const Column* column = &self.table.columns[feature]
         cdef intp_t low = 0
         cdef intp_t high = self.table.n_rows
@@ -991,7 +995,7 @@ cdef class SampledSource(RowSource):
         cdef intp_t n = self.node.record.end - self.node.record.start
         cdef Division* division = &self.division
         cdef intp_t i, c
-        if column.width == 1:
+        if column.width == 1:  # bytes of a code
             divide_rows(
                 codes, row_bytes, rows, n, cut, self.packed.bits, self.partitioned_rows, division,
             )
@@ -1073,14 +1077,14 @@ cdef class SampledSource(RowSource):
             children.n_labeled[side] += self.side_rows[side]
             for c in range(K):
                 children.counts[side * K + c] += self.side_counts[side * K + c]
-                children.pool[side] += self.side_counts[side * K + c]
+                children.pool[side] += self.side_counts[side * K + c]  # weight; all are labeled
         if not self.columns[feature].has_missing:
             return False
         values.n_missing = 0.0
         for c in range(K):
             values.missing[c] = self.side_counts[2 * K + c]
             values.n_missing += values.missing[c]
-        values.missing[K] = 0.0
+        values.missing[K] = 0.0  # weight of unlabeled rows
         values.rows_missing = self.side_rows[2]
         values.labeled_missing = self.side_rows[2]
         return True
@@ -1105,7 +1109,7 @@ cdef class SampledSource(RowSource):
         for i in range(n):
             z = children.child_of_code[self.codes[i]]
             if z < 0:
-                z = children.unknown
+                z = children.unknown    # for categories without labeled rows in the node
             children.rows[z] += 1
             children.n_labeled[z] += 1
 

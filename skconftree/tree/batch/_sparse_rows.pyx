@@ -167,6 +167,7 @@ cdef class SparseRows:
     cdef void enter_segments(self, const Segment* segments, intp_t n_segments) noexcept nogil:
         cdef SparseColumn* column
         cdef intp_t i
+        # a column has entries in the node if its `visit` is set to the same number
         self.n_visits += 1
         self.visit = self.n_visits
         for i in range(n_segments):
@@ -236,7 +237,7 @@ cdef class SparseRows:
             n_left = partition_rows(self.segment(feature), n, goes_left, row_scratch)
         else:
             n_left = partition_entries(self.segment(feature), n, goes_left, row_scratch)
-        column.middle = column.begin + <uint32_t> n_left
+        column.middle = column.begin + <uint32_t> n_left  # start of the right child's segment
 
     cdef void densify(
         self, intp_t feature, const uint32_t* rows, intp_t start, intp_t end, bint with_values,

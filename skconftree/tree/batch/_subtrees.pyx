@@ -96,6 +96,7 @@ cdef class Workers:
     cdef bint divide(self, const NodeRecord* record, intp_t feature, bint by_rows) noexcept nogil:
         self.record = <NodeRecord*> record      # only read
         self.split_feature = feature
+        # by_rows: one more work item divides the rows, labels and weights
         return self._run("_divide_part", by_rows)
 
     cdef bint _run(self, str part, intp_t n_others) noexcept with gil:
@@ -396,7 +397,7 @@ cdef int copy_split(
     cdef intp_t n_codes = tree.branching[node].n_codes
     tree._copy_evidence(target, split)      # its statistics
     target.nodes[target_node] = tree.nodes[node]
-    target.nodes[target_node].left = <int32_t> target.node_count
+    target.nodes[target_node].left = <int32_t> target.node_count  # first child
     target.branching[target_node] = tree.branching[node]
     if first >= 0:
         target.reserve_mapped_codes(target.n_mapped_codes + n_codes)

@@ -72,7 +72,7 @@ cdef class RowSource(Source):
     cdef ChildRows rows_of_child(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil:
-        return IN_RANGE
+        return IN_RANGE     # where the rows of a child are stored: in its range of the arrays
 
 
 cdef class TableSource(RowSource):
@@ -122,7 +122,7 @@ cdef class TableSource(RowSource):
             self.packed.begin(self.node.n)
         if self.rows.sparse is None:
             return
-        self.rows.sparse.dense_feature = -1
+        self.rows.sparse.dense_feature = -1  # no sparse column has been densified yet
         self.unlabeled = 0.0
         if self.node.has_pool:
             for i in range(start, end):
@@ -164,6 +164,7 @@ cdef class TableSource(RowSource):
         return _walk_codes(self, column, scan)
 
     cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil:
+        # Add weights, values minus the smallest one, and their squares to sums [3, n_classes].
         cdef intp_t K = self.node.n_classes
         cdef intp_t start = self.node.record.start
         cdef intp_t end = self.node.record.end
@@ -235,10 +236,12 @@ cdef class TableSource(RowSource):
         cdef const uint32_t* entries
         cdef uint32_t n_cuts = 0, n_small = 0
         cdef intp_t p
+        # -1: walk() has to count them. n_admissible: cuts without a child that is too small.
         if not self._is_plain(feature) or self.node.class_weight != NULL:
             return -1
         entries = self.rows.columns[feature].order + self.node.record.start
-        if not entries[0] & 1:      # distinct values
+        # the first entry of a node has new = 0 only if all values are known to be distinct
+        if not entries[0] & 1:
             n_admissible[0] = max(n + 1 - 2 * max(least, <intp_t> 1), <intp_t> 0)
             return n - 1
         for p in range(1, n):
@@ -587,7 +590,7 @@ cdef void _fill_sparse_histogram(TableSource source, intp_t feature) noexcept no
     cdef const float64_t* weight = source.rows.weight
     cdef intp_t width = source.node.n_classes + source.node.has_pool
     cdef intp_t size = column.n_levels * width
-    cdef float64_t* zero = source.histogram + column.zero * width
+    cdef float64_t* zero = source.histogram + column.zero * width  # column.zero: the code of 0
     cdef int32_t* tally = source.tally
     cdef intp_t i, c, row
     cdef intp_t code = 1 - column.zero      # of the only nonzero value, unless CODED

@@ -78,10 +78,10 @@ cdef class CategorySets:
             if n > 0.0:
                 self.present[self.n_present] = <int32_t> code
                 self.n_present += 1
-                if n <= 1.0:
+                if n <= 1.0:        # many of them: the feature has a high cardinality
                     self.singleton_weight += n
             else:
-                self.unknown += row[K]
+                self.unknown += row[K]  # only unlabeled rows have the category
 
     cdef intp_t walk(self, Scan scan) noexcept nogil:
         if _search(self) == SUBSETS:
@@ -146,7 +146,7 @@ cdef class CategorySets:
                 largest = n
                 children.unknown = z
         children.pool[children.unknown] += self.unknown
-        if self.node.by_volume:
+        if self.node.by_volume:     # the pool is a volume, divided equally among the categories
             for z in range(children.n_outcomes):
                 children.pool[z] = 0.0
             for i in range(m):
@@ -155,9 +155,11 @@ cdef class CategorySets:
 
 
 cdef Search _search(CategorySets sets) noexcept nogil:
+    # Which sets of categories are emitted: a random one (DRAWN); the first categories in the order
+    # of a class share (PREFIXES), or in several orders (ORDERINGS); or all (SUBSETS).
     if sets.random_cuts:
         return DRAWN
-    if sets.concave and sets.node.n_classes == 2:
+    if sets.concave and sets.node.n_classes == 2:  # then a prefix is the best of all sets
         return PREFIXES
     return SUBSETS if sets.n_present <= ENUMERABLE else ORDERINGS
 
@@ -362,7 +364,7 @@ cdef class CandidateSplits(Scan):
             return _walk_sets(self, feature)
         if self.random_cuts:
             return _walk_random(self, feature)
-        if self.source.complete:
+        if self.source.complete:  # no value is missing
             return self.source.walk(feature, self)
         return _walk_thresholds(self, feature)
 
@@ -418,6 +420,7 @@ cdef class CandidateSplits(Scan):
 
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil:
         cdef float64_t threshold
+        # The candidate "is the value missing?" has all values on the left.
         if not cut.missing_left and cut.position == self.source.end_position(feature):
             return INFINITY
         if not self.random_cuts:
@@ -454,7 +457,7 @@ cdef intp_t _walk_thresholds(CandidateSplits candidates, intp_t feature) noexcep
         return candidates.source.walk(feature, candidates)
     if not candidates.values.n_missing > 0.0:
         if candidates.values.missing[candidates.n_classes] > 0.0:
-            candidates.missing = UNLABELED
+            candidates.missing = UNLABELED  # they go to the larger child
         return candidates.source.walk(feature, candidates)
     if not candidates.values.n_present > 0.0:
         return 0
@@ -497,7 +500,7 @@ cdef intp_t _walk_sets(CandidateSplits candidates, intp_t feature) noexcept nogi
         return 0
     if candidates.sets.skips_high_cardinality and candidates.sets.has_high_cardinality():
         return 1        # without candidates, but not constant
-    if not candidates.sets.has_single_candidate():
+    if not candidates.sets.has_single_candidate():  # neither multiway nor random
         return candidates.sets.walk(candidates)
     cut.position = 0
     cut.missing_left = False
@@ -604,7 +607,7 @@ cdef inline void _drop_first(float64_t* values, intp_t n, intp_t n_rest) noexcep
 cdef void _exclude(CandidateSplits candidates, intp_t size) noexcept nogil:
     # Mark the candidates that violate the monotonicity constraint of the feature.
     cdef const float64_t* counts = candidates.node.counts
-    cdef float64_t low = candidates.node.record.low
+    cdef float64_t low = candidates.node.record.low  # limits of p and q, set by splits above
     cdef float64_t high = candidates.node.record.high
     cdef intp_t end = -1
     cdef const float64_t* left

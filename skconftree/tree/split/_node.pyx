@@ -53,7 +53,7 @@ cdef class ExaminedNode:
         self.n_features = root.n_features
         self.n_classes = root.n_classes
         self.has_pool = root.has_pool
-        self.by_volume = settings.by_volume
+        self.by_volume = settings.by_volume  # record.pool is then the volume of the node
         self.integral = root.integral
         self.min_weight = root.min_weight
         self.min_reweighted = root.min_reweighted

@@ -75,10 +75,11 @@ cdef class Scan:
                 return _walk_two_classes_counted(self, entries, n, y, count)
             for c in range(self.n_classes):
                 n_repeated += total[c]
+            # sums of phi are updated for each repeat, unless there are many
             self.additive = self.additive and n_repeated <= REPEATS * n
         elif self.n_classes == 2:
             return _walk_two_classes(self, entries, n, y)
-        if self.additive and self.squares:
+        if self.additive and self.squares:  # phi(count) is count^2
             return _walk_squares(self, entries, n, y, count, total)
         if self.additive:
             return _walk_additive(self, entries, n, y, count, total)
@@ -441,6 +442,7 @@ cdef class Source:
     cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil:
         return -1
 
+    # Approximate counts of all cuts; -1 = not supported, here and in count_cuts().
     cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil:
         return -1
 

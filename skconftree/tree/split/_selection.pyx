@@ -56,6 +56,7 @@ cdef class Selection(CandidateReader):
             self.own_scale = True       # the bound scores the candidates
         # features that are compared after the last one need the best candidate of each
         self.compares_at_once = compares_at_once and not (
+            # `by_ratio`: features are compared by their gain ratios
             node.settings.max_features < node.n_features or criterion.by_ratio
         )
         self.step = 0 if self.compares_at_once else 1    # feature * step: index in best_of
@@ -70,9 +71,10 @@ cdef class Selection(CandidateReader):
             self.scaled_block = <float64_t*> self.arena.take(BLOCK * (K + 2), sizeof(float64_t))
         self._phi_tables = []
         self.phi_size = min(largest_count + 1, MAX_PHI_SIZE)
+        # sums of phi need integer counts; walks over unlabeled rows too do not emit sums
         if not node.root.weighted and node.class_weight == NULL and not node.has_pool:
             self.criterion_phi = _additive_phi(self, criterion)
-            if not node.rescales:
+            if not node.rescales:       # the bound uses the same counts as the criterion
                 self.bound_phi = _additive_phi(self, self.bound_score)
             self.criterion_squares = _is_square(self.criterion_phi, self.phi_size)
             self.bound_squares = _is_square(self.bound_phi, self.phi_size)
@@ -114,7 +116,7 @@ cdef class Selection(CandidateReader):
         best.cut.position = -1
         best.cut.missing_left = False
         best.n_candidates = 0.0
-        best.log_candidates = -1.0
+        best.log_candidates = -1.0  # not computed
         best.log_evidence = -INFINITY
 
     cdef void after_examine(self, intp_t feature, CandidateSplits candidates) noexcept nogil:
@@ -283,6 +285,7 @@ cdef class BestSplits(Selection):
     ) noexcept nogil:
         cdef const Best* best = self.best_of + feature * self.step
         cdef intp_t n = 1, i
+        # The split on `feature`, whose best candidate was not chosen; False if there is none.
         if self.compares_at_once or best.score == INFINITY:
             return False
         split.feature = feature
@@ -302,7 +305,7 @@ cdef class BestSplits(Selection):
                 n += 1
         if n < MAX_STORED_COMPETITORS:
             split.competitors[n].feature = -1
-        split.evidence.by_chance.log10_expected = NAN
+        split.evidence.by_chance.log10_expected = NAN  # to be computed for this split
         _set_n_candidates(self, best.n_candidates, best.log_candidates)
         return True
 
@@ -321,6 +324,7 @@ cdef class BestSplits(Selection):
         new.score = best.score
         new.n_candidates = best.n_candidates
         new.log_candidates = best.log_candidates
+        # NaN: computed when it is needed. Node tests store the log p-value in `log_evidence`.
         new.rank = best.log_evidence if self.by_node_test else NAN
         if _wins(self, &new, &self.first, candidates):
             self._drop_last_from(0)
@@ -360,7 +364,7 @@ cdef void _rank_features(
         for j in range(n_visited):
             selection._compare(visited[j], candidates)
     split.feature = selection.first.feature
-    if split.feature < 0 and selection.node.signs != NULL:
+    if split.feature < 0 and selection.node.signs != NULL:  # signs: monotonicity constraints
         split.reason = MONOTONIC_CST
     split.cut = selection.first.cut
     split.evidence.score = selection.first.score / selection.node.reweighted.n
@@ -414,6 +418,7 @@ cdef bint _wins(
 cdef bint _is_ranked_by_gain(
     BestSplits selection, const Contender* contender, CandidateSplits candidates
 ) noexcept nogil:
+    # Whether the bound can compute the rank from the gain, without the children.
     return selection.ranks_by_gain and not (
         candidates.sets.multiway and candidates.is_nominal(contender.feature)
     )
@@ -437,7 +442,7 @@ cdef void _set_candidates_of(BestSplits selection, Contender* contender) noexcep
 cdef void _compute_rank(
     BestSplits selection, Contender* contender, float64_t max_rank, CandidateSplits candidates
 ) noexcept nogil:
-    if contender.rank == contender.rank:
+    if contender.rank == contender.rank:  # not NaN: already computed
         return
     _set_candidates_of(selection, contender)
     if _is_ranked_by_gain(selection, contender, candidates):
@@ -826,7 +831,7 @@ cdef class TestedFeatures(BestSplits):
         if n_candidates == 0:
             return 0
         self.best.log_evidence = _test_feature(self, feature, candidates)
-        if self.best.log_evidence == self.best.log_evidence:
+        if self.best.log_evidence == self.best.log_evidence:  # NaN: no test is possible
             self.test.n_tested += 1
         else:
             self.best.score = INFINITY
@@ -972,7 +977,8 @@ cdef void _scale_sums(TestedFeatures selection, intp_t m) noexcept nogil:
 
 
 cdef void _add_evidence(SummedEvidence selection, Scan scan) noexcept nogil:
-    # log-sum-exp of the block is added to that of the earlier blocks. The weight of a
+    # log-sum-exp of the block is added to that of the earlier blocks; the score of a candidate
+    # (`out`) is minus the logarithm of its evidence. The weight of a
     # candidate in the average is at most n times that of another, so that candidates whose
     # score exceeds the best one so far by `max_gap` change the average by less than its
     # rounding error.

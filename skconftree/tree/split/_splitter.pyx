@@ -62,6 +62,7 @@ cdef class Precheck:
             source.sketches and bound is not None and bound.rejects_by_gain
             and type(criterion) in (Entropy, Gini) and K <= MAX_CLASSES
             and self.node.class_weight == NULL and not self.node.has_pool
+            # `signs`: monotonicity constraints
             and not self.node.settings.multiway and self.node.signs == NULL
         )
         self.arena = Arena()
@@ -169,6 +170,7 @@ cdef class Splitter:
             self.selection = kind(self.node, criterion, bound, longest)
         self.candidates = CandidateSplits(source, self.selection)
         self.candidates.sets.concave = criterion.concave and not self.selection.own_scale
+        # features most of whose categories have one row: their p-values would be too small
         self.candidates.sets.skips_high_cardinality = (
             kind is BestSplits and bound is not None and bound.ranks_features
         )
@@ -384,6 +386,7 @@ cdef void _expect_by_chance(Splitter splitter, Split* split) noexcept nogil:
 cdef intp_t _reason_without_candidates(Splitter splitter) noexcept nogil:
     cdef float64_t min_weight = splitter.node.min_weight
     cdef float64_t min_reweighted = splitter.node.min_reweighted
+    # features vary in the node, but every candidate has a child that is too small
     if splitter.n_visited > 0 and max(min_weight, min_reweighted) > 1.0:
         if min_weight >= min_reweighted:
             return MIN_SAMPLES_LEAF
