@@ -148,7 +148,7 @@ def _by_level(audit, rows):
 
 def _line(split, row):
     text = f"node {split.node}, {row.test}: {split.verdict}"
-    if split.method is None:
+    if split.method is None:  # there was nothing to test
         return f"{text} ({counted(split.n_rows, 'new row')})"
     return (
         f"{text} (p = {split.p_value:.2g}, level {split.level:.2g}, {split.method}, "

@@ -33,7 +33,7 @@ def commands():
         result[name] = {}
         for action in command._actions:
             values = list(map(str, action.choices or ()))
-            for option in action.option_strings or [""]:
+            for option in action.option_strings or [""]:  # "": a positional argument
                 if option.startswith("--") or not option:
                     result[name][option] = values
         for option, values in (

@@ -622,7 +622,7 @@ def _grow_in_parts(tree, options, features, texts, progress, step="", rows=None)
             return
         shown = state.seconds
         now = f"pass {state.n_passes}, {state.n_rows:,} of {state.n_total_rows:,} rows"
-        if state.seconds_left is None:
+        if state.seconds_left is None:  # the tree grows, after a pass over the rows
             now = f"level {state.level} of the tree, {state.n_nodes:,} nodes"
         elif state.seconds_left >= 1.0:
             now += f", about {state.seconds_left:.0f} s left"
@@ -637,6 +637,7 @@ def _grow_in_parts(tree, options, features, texts, progress, step="", rows=None)
                 options.data,
                 target=options.target,
                 columns=features,
+                # a function that recognizes missing labels, which are skipped
                 skip_missing=is_missing if options.skip_missing else False,
                 text_columns=texts,
                 rows=rows,

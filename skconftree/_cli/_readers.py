@@ -143,7 +143,10 @@ def missing_header_note(stream, types):
 
 
 def set_column_types(stream, named, numeric=(), *, is_complete=False):
-    """Set column types by inference and options; return notes on the columns."""
+    """Set column types by inference and options; return notes on the columns.
+
+    `is_complete`: the caller reports columns of IDs, from all rows of the table.
+    """
     types = dict(enumerate(stream.lookahead()))
     notes = list(filter(None, [missing_header_note(stream, list(types.values()))]))
     for index in indices_of(named, stream.features, "--nominal"):
@@ -482,6 +485,7 @@ class CsvStream:
             self._n_ahead -= 1
             yield row, fingerprint, length
             left -= length
+            # `is_ready`: a further line has arrived
             is_late = self._live and self._n_ahead <= 0 and not self._live.is_ready
             if left <= 0 or (is_late and not waits):
                 return
@@ -511,6 +515,7 @@ class CsvStream:
         )
         self.dialect = self.dialect._replace(decimal=decimal)
         if self._decimal is None:
+            # `ambiguous`: a text of the first rows that depends on the decimal sign
             self._ambiguous = {
                 index
                 for index, column in enumerate(types)
@@ -570,7 +575,7 @@ class CsvStream:
                 columns.append(_categories(texts))
                 continue
             if index in self._ambiguous and parser is COMMA:
-                text = changed_by_sign(texts, COMMA)
+                text = changed_by_sign(texts, COMMA)  # the first such text, or None
                 if text is not None:
                     self._ambiguous.remove(index)
                     note = f"column {self.features[index]!r}: {sign_note(text, COMMA)}"

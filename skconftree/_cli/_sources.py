@@ -280,6 +280,7 @@ def open_stream(path, target, options, like=None):
         return CsvStream(path, target, **csv_options)
 
     files = files_of(path)
+    # `partition`: values of columns in the names of the folders
     if len(files) == 1 and not files[0].partition:
         return open_file(path if files[0].path == path else files[0], target)
     return FilesStream(path, target, files, open_file)

@@ -302,6 +302,7 @@ class ModelColumns:
 
 def _sign_notes(stream, types):
     """Return notes on numbers whose decimal sign may differ from that of the model."""
+    # `ambiguous`: a text of the first rows that depends on the decimal sign
     reason = ", as in the table of the model"
     return [
         f"column {name!r}: {sign_note(column.ambiguous, parser, reason)}"

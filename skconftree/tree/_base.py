@@ -173,6 +173,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         # Call `learn(rows, labels, classes, weight, pool)` on runs of consecutive rows.
         # A run begins with the first row of a new class, which is added before. Return
         # the result of each run with the classes that the model then has.
+        # `exact_labels`: as values that an array represents exactly
         X, labels = X.tocsr() if hasattr(X, "tocsr") else X, np.asarray(exact_labels(y))
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if self._model is None:  # the first label is a class from the start
@@ -214,7 +215,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
                     self._add_unknown(labels[start : start + 1], undo)
                 run_weight = None if weight is None else weight[rows]
                 result = learn(part, labels[rows], classes, run_weight, X_pool)
-                undo.pop_all()
+                undo.pop_all()  # the run is learned: its class stays
                 results.append((result, self.classes_))
                 classes = X_pool = None
         return results

@@ -322,7 +322,7 @@ def distill(
     codes, _, schema = Schema.first(X, "distill", categorical_features)
     known = _known_classes(y, X, classes)
     weight = np.ones(X.shape[0])
-    if sample_weight is not None:
+    if sample_weight is not None:  # `weight_seen`: that of earlier rows
         weight = stream_weights(sample_weight, codes, kind="frequency", weight_seen=0.0)
         if not weight.any():
             raise ValueError("sample_weight must be above 0 for at least one row.")
@@ -372,6 +372,7 @@ def distill(
     predicted = _predict_proba(classifier, evaluated, classes).argmax(axis=1)
     agree = counts[tree.apply(evaluated)].argmax(axis=1) == predicted
     fidelity = float(np.average(agree, weights=weight))
+    # the counts of the nodes become those of the predictions
     tree._predict_as(Classes(classes), counts, n_node_samples, competitors, fidelity)
     return tree
 

@@ -96,7 +96,7 @@ def start_early(estimator, model, call):
         parameters["max_bins"] = None  # it has no effect in `fit`, with a warning
     *_, defaults, pruning = TreeGrowth.of(estimator)
     settings = recipe.settings
-    try:
+    try:  # any size of the table: only the conditions of look-ahead are checked
         resolve_lookahead(
             estimator, defaults, pruning, settings, schema, total=1.0, n_rows=1
         )
@@ -366,7 +366,8 @@ class EarlyModel(Lockable):
         # because this tree continues to grow.
         n_rows, model = self.n_rows_seen, self.incremental
         X, y, weight, *_ = (array[:n_rows] for array in self._rows)
-        # only categories of these rows, not of later ones in the same call
+        # only categories of these rows, not of later ones in the same call, with codes
+        # in the order of the rows
         schema = model.schema.keep_learned(X, learned=slice(None), in_order=True)
         weight = None if (weight == 1.0).all() else weight
         kind = self.parameters["sample_weight_kind"]

@@ -209,7 +209,8 @@ def read_training(X, y, sample_weight, X_pool, request):
                 "All rows belong to classes of class_weight 0. Pass a positive weight "
                 "for at least one class of y."
             )
-    # rows whose categories are kept; None: all, and no code changes
+    # rows whose categories are kept; None: all, and no code changes. `in_order`: new
+    # categories get codes in the order of the rows
     learned = slice(None) if len(y) < n_input_rows else None
     schema = schema.keep_learned(
         X, known_schema, learned, weight, in_order=known is not None
@@ -330,7 +331,7 @@ class TreeGrowth(NamedTuple):
         )
         shrinkage = resolve_shrinkage(estimator.shrinkage, defaults)
         left_out = find_identifying(table, warns=not is_early)
-        if not is_early:
+        if not is_early:  # the same look-ahead, which reports its progress
             lookahead = progress.start_lookahead(lookahead, n_rows * schema.n_features)
         plan = Plan(
             settings,
@@ -376,7 +377,8 @@ class TreeGrowth(NamedTuple):
         )
         if is_early:
             return model
-        # a single leaf, although there are several classes
+        # a single leaf, although there are several classes; the total of relative
+        # weights is the effective number of rows
         if (
             table.relative
             and bound is not None

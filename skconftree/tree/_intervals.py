@@ -147,7 +147,7 @@ class LeafLimits:
         rows = self._rows(X)
         labels = read_labels(y, rows.X, type(self).__name__)
         labels, weight = self._model.classes.codes(labels), None
-        if sample_weight is not None:
+        if sample_weight is not None:  # `weight_seen`: that of earlier rows
             weight = stream_weights(
                 sample_weight, rows.X, kind="frequency", weight_seen=0.0
             )
@@ -225,6 +225,7 @@ def credible_limits(counts, n, confidence_level):
     # counts may exceed n by rounding
     a, b = counts + prior, np.maximum(n - counts, 0.0) + (1.0 - prior)
     tail = (1.0 - confidence_level) / 2.0
+    # `beta_lower`: the quantile of a beta distribution at a tail probability
     limits = np.stack([beta_lower(a, b, tail), beta_lower(a, b, 1.0 - tail)], axis=2)
     limits[..., 0][counts == 0.0] = 0.0
     limits[..., 1][counts == n] = 1.0

@@ -32,8 +32,8 @@ def clipped_values(
     """Clip class probabilities of all nodes into the bounds of the splits above them.
 
     A split on a feature with a sign sets a bound halfway between the `raw` probabilities of
-    its two children, within the bounds of its node. Growth computes the same bounds, which
-    differ only if pruning has moved rows.
+    its two children (those before shrinkage toward ancestors), within the bounds of its
+    node. Growth computes the same bounds, which differ only if pruning has moved rows.
     """
     cdef intp_t n = tree.node_count
     result = np.empty((n, 2))
@@ -342,7 +342,7 @@ cdef class ComparableNodes:
             self.at[side][feature] = self.tree.node_count + node
         if not is_nominal or self._meets(feature):
             if side == LOWER:
-                self._visit(other, -1, UPPER, self.index[node])
+                self._visit(other, -1, UPPER, self.index[node])     # -1: no further side
             else:
                 self._add_pair(first, self.index[node])
         if is_nominal:

@@ -53,6 +53,7 @@ from .pruning._pruning import merge_leaves
 from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
 MIN_BYTES = 65536  # smallest `max_bytes`
+# Rows from which a leaf counts them in bins, by `leaf_memory`. None: no limit.
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 # A growing leaf is a leaf of a tree trained by `partial_fit`. With leaf_memory="auto"
 # it stores up to AUTO_VALUES values, within the limits AUTO_ROWS of rows. All leaves
@@ -165,7 +166,7 @@ def _row_limit(memory, growth):
     else:
         limit = ROW_LIMIT[memory]
     if limit is not None and growth.bound is not None and growth.bound.fixed_cuts:
-        return MIN_CUT_ROWS
+        return MIN_CUT_ROWS  # the weight of rows from which cuts are set
     return limit
 
 
@@ -499,7 +500,7 @@ class Plan(NamedTuple):
         rows = TrainingRows(rows, settings.criterion, settings.bound)
         pruned = prune(tree, self.pruning, rows)
         pruned._shrunk_by(self.shrinkage)
-        if settings.monotonic_cst is not None:
+        if settings.monotonic_cst is not None:  # clip probabilities; later isotonic
             constrain(pruned, settings.monotonic_cst)
         if self.merges:
             pruned = merge_leaves(pruned)

@@ -74,6 +74,7 @@ cdef class GrowthSettings:
         self.monotonic_cst = _signs(values, "monotonic_cst")
         self.max_depth = _limit(values, "max_depth", 1)
         self.max_leaves = _limit(values, "max_leaves", 2)
+        # negative: minus a fraction of the total weight
         self.min_samples_split = _number(values, "min_samples_split", -1.0, INFINITY)
         self.min_samples_leaf = _number(values, "min_samples_leaf", -1.0, INFINITY)
         self.min_weight_fraction_leaf = _number(values, "min_weight_fraction_leaf", 0.0, 0.5)

@@ -225,6 +225,7 @@ class EvidenceReader:
 
     def __init__(self, estimator, names):
         self.names = names
+        # name of the number by which the bound decides
         self.statistic_name = getattr(estimator.bound_, "statistic_name", "confidence")
         self.is_distilled = hasattr(estimator, "fidelity_")
         # a model `grows` if it learns row by row
@@ -238,6 +239,7 @@ class EvidenceReader:
         # a distilled tree has z of its real rows instead of scores
         known = stored["runner_up_z"] if self.is_distilled else score
         has_runner_up = math.isfinite(known)
+        # negative: the split was compared with not splitting
         name = self.names[runner_up] if runner_up >= 0 else NO_SPLIT
         has_statistic = not math.isnan(stored["statistic"])
         fields = stored | {

@@ -341,7 +341,7 @@ class _Ensemble:
         for value, number, child in zip(
             self.categories[j], self.numbers[j], branches, strict=False
         ):
-            if child == node:
+            if child == node:  # no training row of the node had this category
                 continue
             tests = groups.setdefault(child, [(LEQ, -math.inf, False)])
             if value is MISSING:

@@ -138,7 +138,7 @@ class Writer:
                 if value is not MISSING
             ]
             test = self.member(column, values, i < 0) if values else None
-        elif row.threshold == math.inf:
+        elif row.threshold == math.inf:  # known values left, missing ones right
             return self.missing(column, i == 1)
         else:
             number = self.number(limit(row.threshold))

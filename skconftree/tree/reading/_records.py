@@ -221,6 +221,7 @@ class NodeRow(NamedTuple):
 
         It is also None in a tree that learns incrementally.
         """
+        # `notes`: only of a tree that learns incrementally
         if self.evidence is None or self.evidence.notes:
             return None
         n_classes = sum(count > 0.0 for count in self.counts)
@@ -669,6 +670,7 @@ def _why(estimator, tests, reason, rows, stop):
     if reason == LeafReason.REJECTED:
         chance, limit = " expected by chance", ()
         why = "the bound rejected all candidate splits"
+        # the bound compares this number with its `delta`
         if estimator.bound_.statistic_name == chance[1:]:
             limit = (math.log10(estimator.bound_.delta),)
             why = f"no candidate split had fewer than {10 ** limit[0]:g}{chance}"
@@ -690,6 +692,7 @@ def _evidence_of(estimator, nodes, names, branches):
     reader = EvidenceReader(estimator, names)
     stored = tree.evidence[nodes]
     fields = stored.dtype.names
+    # costs of the splits between which look-ahead chose
     trials = [None] * len(nodes)
     if tree.trial_costs is not None:
         trials = tree.trial_costs[nodes].tolist()
@@ -827,6 +830,7 @@ class SplitTexts:
             return self._sides(feature, threshold, missing_seen, missing_left)[0]
         if n_children != 2:
             return "= ?"
+        # `left` has a bit for each category that goes to the left
         group = [
             value for code, value in enumerate(known[:MAX_BITS]) if left >> code & 1
         ]
@@ -835,7 +839,7 @@ class SplitTexts:
 
     def rejected(self, feature, threshold):
         """Return the text of a rejected or pruned split."""
-        if threshold != threshold:
+        if threshold != threshold:  # NaN: a nominal split
             return self.names[feature]
         side, _ = self._sides(feature, threshold, False, True)
         return f"{self.names[feature]} {side}"

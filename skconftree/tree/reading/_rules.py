@@ -261,6 +261,7 @@ def _with_constants(row, constants):
 def _sql(writer, tables, labels, weights, score, response_method):
     # Returns the class, or an expression for each class.
     def case(table, value, comments=True):
+        # "": not indented
         return writer.case(make_chain(table, writer, value), "", comments)
 
     if response_method == "predict":
@@ -317,7 +318,7 @@ class _Condition(NamedTuple):
             if self.categories is not None:
                 group = tuple(value for value in group if value in self.categories)
             return self._replace(categories=group, missing=None in group)
-        if row.threshold == math.inf:
+        if row.threshold == math.inf:  # known values left, missing ones right
             return self._replace(known=self.known and i == 0, missing=i == 1)
         return self._replace(
             above=self.above if i == 0 else max(self.above, row.threshold),

@@ -68,11 +68,11 @@ cdef class _Paths:
         self.ratio, self.share, self.reach = np.ones((3, n_max))
         self.first = np.full(n_max, -1, dtype=np.intp)
         for node in range(1, tree.node_count):
-            if tree.parent[node] >= 0:
+            if tree.parent[node] >= 0:      # negative: the node was removed
                 total[tree.parent[node]] += weight[node]
         node = 0
         edge = 0
-        while node >= 0:
+        while node >= 0:            # in preorder
             edge_of[node] = <int32_t> edge
             if node > 0:
                 parent = tree.parent[node]
@@ -88,6 +88,7 @@ cdef class _Paths:
                 size += self.n_columns[edge]
             widest = max(widest, self.n_columns[edge])
             edge += 1
+            # `first` is negative unless the split is nominal
             if tree.n_children[node] > 0 and tree.branching[node].first >= 0:
                 above[edge] = edge_of[node]
                 self.set_edge(edge, edge_of[node], node, tree.nodes[node].feature, 0.0, above)
@@ -95,7 +96,7 @@ cdef class _Paths:
                 size += self.n_columns[edge]
                 widest = max(widest, self.n_columns[edge])
                 edge += 1
-            node = tree.next_below(0, node)
+            node = tree.next_below(0, node)     # next node below the root; -1 = none
         self.n_edges = edge
         self.path = np.zeros(size, dtype=np.int32)
         cdef int32_t[::1] leaf_of_column = np.full(tree.n_features, -1, dtype=np.int32)
@@ -172,7 +173,7 @@ def add_shap_values(
     """
     cdef intp_t n = X.shape[0]
     cdef intp_t d = X.shape[1]
-    cdef intp_t K = value.shape[1]
+    cdef intp_t K = value.shape[1]      # number of classes
     cdef intp_t i, edge, k
     cdef _Paths paths
     cdef float64_t[:, ::1] product
@@ -180,7 +181,7 @@ def add_shap_values(
     cdef int32_t[::1] follows
     base = np.zeros(K)
     cdef float64_t[::1] expected = base
-    tree._read()
+    tree._read()        # locks the tree, which another thread may train
     try:
         if (
             d != tree.n_features or weight.shape[0] < tree.node_count

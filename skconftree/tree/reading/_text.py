@@ -506,7 +506,7 @@ def describe_evidence(evidence, digits=4):
         )
     else:
         parts.append(f"score {number('score')}")
-        if evidence.runner_up_name is not None:
+        if evidence.runner_up_name is not None:  # "no split" if the feature is negative
             runner_up = "runner-up " if evidence.runner_up_feature >= 0 else ""
             parts[-1] += (
                 f", {runner_up}{evidence.runner_up_name} {number('runner_up_score')}"

@@ -26,6 +26,7 @@ def to_sklearn(estimator):
     tree = estimator.tree_
     if not tree.is_nominal.any():
         if tree.n_removed:  # nodes that are not used any more
+            # an empty mask of nodes to prune: a copy without the removed nodes
             tree = tree._pruned(np.zeros(tree.node_count, dtype=bool))
         classifier = _classifier(
             estimator,
