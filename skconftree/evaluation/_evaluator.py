@@ -754,7 +754,7 @@ class PrequentialEvaluator(Lockable):
             return self._learn(*checked_rows(X, y, sample_weight), delay, time)
         is_single = rows[0] is X
         if is_single:
-            y = exact_labels([y])
+            y = exact_labels([y])  # prevents that conversion to an array rounds labels
             sample_weight, time = (
                 None if value is None else [value] for value in (sample_weight, time)
             )
@@ -776,6 +776,7 @@ class PrequentialEvaluator(Lockable):
         """Learn all pending labels, at the end of a stream."""
         if self.n_waiting_:
             self._check_has_estimator()
+            # all labels arrive up to a last time, which is infinite
             self._step(DelayedStep(self), np.array([NEVER]), last_is_over=True)
 
     def _check_has_estimator(self):
@@ -846,7 +847,7 @@ class PrequentialEvaluator(Lockable):
             step.execute(when, last_is_over)
             step.commit(start)
         except BaseException:
-            if self._window is window:
+            if self._window is window:  # nothing is committed yet
                 step.commit(start)
             raise
         finally:
@@ -1092,6 +1093,7 @@ def checked_rows(X, y, weight):
 
 def adds_classes(estimator):
     """Whether labels become classes of this estimator: unfitted trees and forests."""
+    # `len` stands for any function without the parameter `new_classes`
     names = signature(getattr(estimator, "partial_fit_predict", len)).parameters
     return "new_classes" in names and not hasattr(estimator, "classes_")
 

@@ -625,10 +625,11 @@ class SplitAudit:
 
     def __setstate__(self, state):
         with written_by(state.get(VERSION)):
-            # errors name the version that wrote the state
+            # errors name the version that wrote the state; it must have all names
             known = dict.fromkeys([*STATE_NAMES, VERSION], NO_DEFAULT)
             state = merge_defaults(state, known, "The state of an audit")
             shape = TreeShape.of_state(state["_shape"])
+            # raises an error if the value is False
             check_state_parts(self, {"_shape": shape is not None})
             state = {name: state[name] for name in STATE_NAMES} | {"_shape": shape}
         vars(self).update(state)

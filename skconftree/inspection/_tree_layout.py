@@ -73,6 +73,7 @@ class Picture:
         counts, classes = self.root.counts, range(len(self.names))
         shown = sorted(classes, key=lambda label: -counts[label])[:MAX_CLASSES]
         has_evidence = self.root.branches and not self.compact
+        # only records of folded subtrees have `n_folded`
         folds = [FOLDED] if any(hasattr(row, "n_folded") for row in self.nodes) else []
         lines = []
         if has_evidence:

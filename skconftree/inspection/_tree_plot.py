@@ -63,6 +63,7 @@ def _bound_statistics(evidence):
         return _BoundStatistics(
             f"impurity limits, children {child:.3g} < node {parent:.3g}", child, parent
         )
+    # bounds that compare the scores of the split and of the runner-up
     if not math.isnan(evidence.radius) and evidence.runner_up_name is not None:
         score, runner_up = evidence.score, evidence.runner_up_score
         radius = evidence.radius
@@ -72,7 +73,7 @@ def _bound_statistics(evidence):
             f"difference \N{PLUS-MINUS SIGN} {radius:.3g}"
         )
         return _BoundStatistics(text, score, runner_up, radius)
-    if evidence.statistic_name is not None:
+    if evidence.statistic_name is not None:  # such as that of a test
         tiny = evidence.statistic < 1e-300
         number = "< 1e-300" if tiny else f"{evidence.statistic:.3g}"
         return _BoundStatistics(f"{evidence.statistic_name} {number}")

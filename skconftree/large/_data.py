@@ -359,7 +359,10 @@ class PartedData:
         )
 
     def sample(self, counts=None, distinct=None):
-        """Return the weights of the rows; `counts` is how often each is drawn."""
+        """Return the weights of the rows; `counts` is how often each is drawn.
+
+        `distinct` has weights in which repeated rows count once, or is None.
+        """
         return sample_rows(self.y, self.n_classes, counts=counts, distinct=distinct)
 
     def limits(self, sample):

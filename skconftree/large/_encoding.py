@@ -150,7 +150,7 @@ class ValueCounter:
             column, np.floor(column), equal_nan=True
         )
         if self.distinct is not None:
-            values = distinct_values(X, feature)
+            values = distinct_values(X, feature)  # None if there are more than 256
             if values is not None:
                 self._join_distinct(DistinctValues(*values))
                 return
@@ -564,6 +564,7 @@ class CategoryCounts:
         mask = np.zeros(len(features.category_maps), dtype=bool)
         for j, category_map in enumerate(features.category_maps):
             if category_map is not None:
+                # `ignored`: there were too many categories, and they identify rows
                 many = len(category_map.codes) > SMALL_N_CATEGORIES
                 mask[j] = category_map.ignored or (many and self._identifies_rows(j))
         return mask
@@ -595,6 +596,6 @@ def count_categories(caller, frame, mask=None):
         rows = np.bincount(codes, minlength=len(category_map.codes)).tolist()
         counts = dict(zip(category_map.codes, rows, strict=True))
         counts = {value: count for value, count in counts.items() if count}
-        only_missing = set(counts) <= {MISSING}
+        only_missing = set(counts) <= {MISSING}  # the category of missing values
         result.append((None if only_missing else category_map.kind, counts))
     return result

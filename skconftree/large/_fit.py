@@ -423,7 +423,7 @@ def _read_columns(parts, columns, categorical_features, mask, caller):
     # Return the schema, and the number of rows of each category.
     empty = parts.empty(columns)
     is_nominal = nominal_columns(empty, categorical_features)
-    if is_nominal is None:
+    if is_nominal is None:  # all columns are numeric
         return Schema(len(columns), names_of(empty)), None
     table = (library_of(empty) or Table)(empty)  # the class that reads it
     categories = CategoryCounts(
@@ -456,6 +456,7 @@ def _labels_of_part(labels_of, caller, is_missing, frame, rows=None):
         missing = ~rows if missing is None else missing | ~rows
     if not len(labels):
         return labels, np.zeros(0, np.uint16), missing
+    # the second argument only has the number of rows that labels must have
     names, codes = encode_labels(read_labels(labels, labels, caller))
     if is_missing is not None:
         unknown = np.array([is_missing(str(name)) for name in names.tolist()])

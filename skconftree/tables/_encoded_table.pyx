@@ -69,7 +69,7 @@ cdef intp_t bin_levels(
 cdef struct Cells:
     # Cells of equal width between the smallest and the largest value.
     float32_t smallest
-    float32_t scale
+    float32_t scale     # number of cells per unit of the value
     intp_t n_cells
 
 
@@ -358,6 +358,7 @@ cdef class EncodedTable:
         cdef intp_t f
         for f in features:
             column = &self.columns[f]
+            # without lower edges, each code has a single value
             if column.levels != NULL and column.lower_edges == NULL:
                 values[f] = np.array(
                     <const float32_t[:column.n_levels]> column.levels
@@ -410,10 +411,11 @@ cdef class EncodedTable:
         cdef Column* column = &self.columns[feature]
         cdef float32_t levels[MAX_LEVELS]
         cdef float32_t* stored
+        # gives all NaN the same bits, and returns whether there is any
         column.has_missing = make_nan_canonical(values, n)
         if codes[0] == NULL:
             codes[0] = <uint8_t*> self.arena.take(n, sizeof(uint8_t))
-        column.n_levels = encode(values, n, codes[0], levels)
+        column.n_levels = encode(values, n, codes[0], levels)   # 0: more than MAX_LEVELS
         if self.max_bins > 0 and (
             column.n_levels == 0
             or column.n_levels - column.has_missing > self.max_bins
@@ -452,7 +454,7 @@ cdef class EncodedTable:
             n_bins = bin_spread(
                 values, n, self.max_bins, <uint64_t*> keys, codes, lower_edges, levels
             )
-        if n_bins == 0:
+        if n_bins == 0:     # neither of the faster ways can be used
             n_bins = self._sort_into_bins(values, codes, keys, lower_edges, levels)
         column.codes = codes
         column.n_levels = n_bins
@@ -553,7 +555,7 @@ cdef class EncodedTable:
         column.levels = levels
         self.n_coded += 1
         memcpy(levels, self.sparse.read_levels, column.n_levels * sizeof(float32_t))
-        memset(column.codes, sparse.zero, n)
+        memset(column.codes, sparse.zero, n)    # `zero`: code of the value 0
         for i in range(self.sparse.n_read):
             column.codes[entries[i] >> 1] = self.sparse.read_codes[i]
         return 0
@@ -633,7 +635,7 @@ cdef class RowCodes:
     cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil:
         cdef intp_t i
         to.n_codes = column.n_levels
-        if column.order != NULL:
+        if column.order != NULL:    # a sorted column
             to.n_codes = 1
             for i in range(1, self.table.n_rows):
                 to.n_codes += column.order[i] & 1

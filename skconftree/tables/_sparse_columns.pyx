@@ -117,7 +117,7 @@ cdef class SparseColumns:
                 self.read_levels[1 - column.zero] = self.read_values[0]
                 memset(self.read_codes, 1 - column.zero, k)
         else:
-            n_levels = encode(
+            n_levels = encode(      # 0 if there are more than MAX_LEVELS values
                 self.read_values, min(k + 1, n), self.read_codes, self.read_levels
             )
             column.form = CODED if n_levels > 0 else SORTED

@@ -33,8 +33,8 @@ cdef struct Hold:               # a thread that holds the lock for reading
 
 cdef struct Waiter:             # a call that waits
     unsigned long thread
-    bint learning
-    bint granted
+    bint learning               # whether it waits to learn, not to read
+    bint granted                # whether it has the lock by now
     Gate gate                   # released by another thread when the call may continue
     Waiter* next
 

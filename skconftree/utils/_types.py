@@ -20,7 +20,7 @@ class Stops(Protocol):
     """A rule that decides when an active learner stops."""
 
     def reached(self, context: Any) -> bool:
-        """Whether to stop."""
+        """Whether to stop; `context` is the state of the learner."""
 
 
 TableLike: TypeAlias = ArrayLike | HasShape  # rows: "array-like, sparse or frame"

@@ -380,6 +380,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     @property
     def estimator(self) -> ConfidenceTreeClassifier:
         """An unfitted tree with the parameters of the forest."""
+        # `tree_parameters` has a dict of parameters for each bound
         return ConfidenceTreeClassifier(**tree_parameters(self)[0])
 
     def __len__(self) -> int:

@@ -462,6 +462,7 @@ def make_stream_forest(forest, call):
         trees, n_rows = [None] * forest.n_estimators, 0
     else:
         seed, parameters, trees = before.seed, before.parameters, before.trees
+        # None: an existing tree keeps its split rule
         split_rules, n_rows = [None], before.n_rows_seen
     if forest.max_bytes is not None:
         share = {"max_bytes": forest.max_bytes // len(trees)}

@@ -563,7 +563,7 @@ class ForestModel:
         """Restore a model from its state, which is validated; errors name `owner`."""
         owner = cls.__new__(cls) if owner is None else owner
         state = merge_defaults(state, default_parameters(cls), "The state of a forest")
-        shared = read_columns(state, owner)
+        shared = read_columns(state, owner)  # schema and classes
         trees = [TreeModel.of_state(tree, owner, shared) for tree in state["trees"]]
         kinds = (("sampler", Sampler), ("out_of_bag", OutOfBag), ("drawn", DrawnRows))
         for name, kind in kinds:

@@ -287,6 +287,7 @@ class ForestPrediction(VotingForest):
                 "scikit-learn. Set vote='mean'."
             )
         warn_of_missing(model.estimators)
+        # `resolved`: parameters with values instead of "auto" and None
         criteria = {tree.resolved.criterion for tree in model.trees}
         parameters = {
             "max_depth": self.max_depth,

@@ -70,7 +70,7 @@ def add_votes(
     cdef Voter* voters
     cdef intp_t* leaves
     cdef intp_t t, start, width
-    cdef intp_t n_columns = packed_columns(d, finite)
+    cdef intp_t n_columns = packed_columns(d, finite)   # of a packed row
     cdef intp_t n_packable = 0
     cdef intp_t n_packed = 0        # of the largest tree
     cdef PackedNode* nodes = NULL
@@ -118,6 +118,7 @@ def add_votes(
         if n_packable * COLUMNS_PER_TREE < n_columns:
             n_packable = 0
         if n_packable > 0:
+            # padded(): rows are routed in groups, of which the last one is filled up
             nodes = <PackedNode*> arena.take(n_packed, sizeof(PackedNode))
             rows = <uint32_t*> arena.take(padded(block) * n_columns, sizeof(uint32_t))
             open = <uint32_t*> arena.take(padded(block), sizeof(uint32_t))

@@ -34,6 +34,7 @@ from skconftree.utils._typedefs cimport (
     uint8_t,
 )
 
+# Of each split: index of its first class mean, and number of its means.
 SPLIT_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
 # Arrays with one element per class mean; all other arrays have one per node. The array of
 # the splits has the name "tests", which pickled trees contain too.
@@ -210,7 +211,7 @@ cdef class NCMTree(NodeTable):
         `leaves` are the leaves that the rows reach. `new_codes` are the codes that the
         classes of the tree have in `y`.
         """
-        self._check_rows(leaves, y, 1 << 16)
+        self._check_rows(leaves, y, 1 << 16)    # any 16-bit class code
         if new_codes.shape[0] != self.n_classes or counted.shape[0] != y.shape[0]:
             raise ValueError(
                 f"Expected {self.n_classes} codes of classes and {y.shape[0]} flags of "
@@ -407,7 +408,7 @@ cdef class NCMGrower:
     cdef float64_t* scores      # [BLOCK] of the criterion, to be minimized
     cdef float64_t* children    # [2, K] class counts of the children of the best assignment
     cdef uint8_t* sides         # [max_means] side of each mean in an assignment
-    cdef uint64_t key           # seed of the random numbers at a node
+    cdef uint64_t key           # seed of a node's random numbers, which are hashes: mix()
 
     def __init__(
         self, GrowthSettings settings not None, intp_t n_features, intp_t n_classes,
@@ -475,7 +476,7 @@ cdef class NCMGrower:
         if n_sample == 0:
             raise ValueError("The sample is empty: all rows have count 0.")
         self.arena = Arena()
-        self.contingency = Contingency(exact=False)
+        self.contingency = Contingency(exact=False)     # without tests that enumerate tables
         self.contingency.reserve(2, max(self.K, 2))
         # the compiled objects; the last argument is the largest class count
         self.criterion, self.bound = make_kernels(
@@ -763,8 +764,9 @@ cdef class NCMGrower:
         evidence.by_chance.n_candidates = n_candidates
         evidence.score = smallest / stats.n
         evidence.runner_up_score = INFINITY     # there is no other feature
-        evidence.runner_up_feature = -1
-        evidence.parent_limit = node_score / stats.n    # impurity of the node
+        evidence.runner_up_feature = -1         # the only alternative is no split
+        # a limit in bounds that compare confidence limits, here the impurity of the node
+        evidence.parent_limit = node_score / stats.n
         return True
 
     cdef inline float64_t _sum(self, const float64_t* counts, intp_t k) noexcept nogil:

@@ -335,6 +335,7 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         new_codes = call.classes.indices_of(model.classes)
         if self.update == "leaves":
             samples = None  # earlier rows were not stored
+            # only stored rows have ranks and are limited by class (`n_seen`)
             new = Samples(call.rows.X, labels, ranks=None, n_seen=None)
             update = Update(plan, new, n_classes, new_codes, model.seed)
             tree_update = TreeUpdate(0, model.tree, leaves=None)

@@ -232,6 +232,7 @@ class NCMForestModel(NCMModel):
         """A model of each tree."""
         common = self.schema, self.classes, self.bound, self.criterion
         return [
+            # no stored rows, as many rows seen as the root has, and no updates
             NCMTreeModel(*common, seed, None, tree._rows_of_root(), 0, tree)
             for tree, seed in zip(self.trees, self.seeds, strict=True)
         ]
