@@ -571,6 +571,7 @@ def row_hashes(X):
     """Hash of the content of each row, uint64."""
     n = n_rows_of(X)
     none = np.zeros(n, dtype=np.uint16)  # labels, which would be hashed too
+    # the functions return two hashes of each row, of which the first is used
     if issparse(X):
         X = X.tocsr(copy=True)
         X.sum_duplicates()

@@ -22,7 +22,7 @@ class LabelCodes:
 
     def __init__(self, missing_label, classes=None):
         self.missing_label = missing_label
-        self.fixed = classes is not None
+        self.fixed = classes is not None  # no other labels are accepted
         self.classes = None
         if self.fixed:
             if is_unlabeled(np.array(list(classes), dtype=object), missing_label).any():

@@ -183,6 +183,7 @@ class OASISModel:
             return
         X, y, weight = parts
         self.start(settings, X)
+        # None: no array for the odds before learning
         self.particle_filter.learn(self.scaled(X), y, weight, None)
         self.waiting, self.n_taken = None, int(needed[-1]) + 1
 
@@ -321,6 +322,7 @@ class QueryMixin:
         """
         particle_filter = self._planes()
         X = self._model.scaled(self._rows(X))
+        # the number of rows learned determines the random draw
         outcomes, groups = particle_filter.hypotheses(X, particle_filter.n_rows)
         return outcomes, np.full(len(groups), 1.0 / len(groups)), groups
 

@@ -389,11 +389,13 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
         leaves = TreeLeaves(tree.tree_, nodes[train], table.weight[train])
         rows = leaves.rows(all_rows.terms[train], table.y[train], n_classes)
         if start is None:
+            # path[n] has the indices of the terms, and the score, with n columns
             path = list(forward_scores(rows, column, self.C, sizes[-1]))
             path = [path[min(size, len(path) - 1)] for size in sizes]
         else:
             # start from the fit to all rows: `theta` has all coefficients, and a leaf
-            # of this tree the mean of the constants of its rows
+            # of this tree the mean of the constants of its rows (`indicator`: leaves
+            # by rows, 1 if the row is in the leaf)
             constants = rows.weight[:, None] * start.leaf_coef.T[all_rows.leaves[train]]
             total = np.maximum(rows.indicator @ rows.weight, 1e-300)
             start = Score(
@@ -601,6 +603,7 @@ def _folds(table, random_state):
     fold_of_group[order] = np.arange(len(first)) % N_FOLDS
     no_label = np.zeros(len(table.y), dtype=np.uint16)
     values = ContentOrder(*hash_rows(table.coded, no_label)).group_of_rows()
+    # the fold of equal values: the sum of the folds of their groups, modulo N_FOLDS
     sums = np.bincount(values[first], fold_of_group).astype(np.intp)
     # few distinct rows may leave a fold empty
     return np.unique(sums[values] % N_FOLDS, return_inverse=True)[1]

@@ -8,7 +8,8 @@ of its own. Moves are sweeps of Metropolis steps along the coordinates of the pa
 (`_sweep.pxd`), whose target is the posterior given the recent rows. Random numbers are
 hashes: `mix` hashes a 64-bit integer, and `unit` maps a hash to [0, 1). `exp_moderate`
 and `exp_negative` are vectorized exponentials, for arguments from -300 to 300 and of at
-most 0; `bounded` and `limited` clip values, so that products of two are finite.
+most 0; `bounded` and `limited` clip values, so that products of two are finite. `GROUP`
+planes are moved at a time, and margins are computed for at most `BLOCK` of them at a time.
 """
 
 from numbers import Integral, Real

@@ -13,7 +13,8 @@
 # L(y) is the likelihood of the label y of a row, 1 or -1, given a plane. Its logarithm is
 # a linear function of the margin, with the slope `slope`, between margins of -1 and 1, and
 # constant beyond. `d` is the number of features, `size` the number of planes, at most
-# GROUP. `exp_moderate` is exp for arguments from -300 to 300, in vectorized loops.
+# GROUP. `exp_moderate` is exp for arguments from -300 to 300, in vectorized loops; `mix`
+# hashes a 64-bit integer, and `bounded` clips a coordinate to [-1e100, 1e100].
 
 from libc.math cimport exp, fabsf, log, sqrt
 from libc.string cimport memcpy
@@ -379,6 +380,7 @@ cdef inline void sweep(
         step[i] = 0.0
         step_before[i] = 0.0
     proposed_likelihood(target, margin, before, step_before, before, step, size, current)
+    # the turn `n_coordinates` has random numbers that no step along a coordinate uses
     rescale(target, w, stride, d, keys, n_coordinates, size, margin, current)
     for turn in range(n_coordinates):
         j = (first + turn) % d

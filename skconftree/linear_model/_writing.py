@@ -156,6 +156,7 @@ def python_program(model, python, classes, name, leaf_function):
     parts = ScoreParts(model, python.keys)
 
     def literal(category):
+        # "category": what the value is, for error messages
         return "None" if category is None else python.literal(category, "category")
 
     categories = ""

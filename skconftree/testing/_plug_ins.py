@@ -262,7 +262,7 @@ def _check_parameters(bound):
         f"{name}.kernel must raise an error for criteria not in its `criteria`",
         "'criterion'",
     ):
-        bound.kernel("no such criterion", 2)
+        bound.kernel("no such criterion", 2)  # of two classes
 
 
 def _check_extreme_parameters(bound):

@@ -217,6 +217,7 @@ def _check_choices(strategy, estimator):
         with assert_no_error(f"{name} must select {k} rows"):
             rows, scores = learner.query(k, return_scores=True)
             repeated = learner.query(k)
+        # 6 rows are labeled by `make_partial_labels`
         require(
             len(np.unique(rows)) == len(rows) == min(k, len(y) - 6),
             f"{name} must select {k} different rows, or all remaining. Got {rows}.",

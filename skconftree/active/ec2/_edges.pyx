@@ -22,7 +22,7 @@ cdef struct Counts:
     # Sums over the hypotheses that predict outcome 1, for each test of a block.
     int32_t singles[BLOCK]          # number of groups with one hypothesis, of weight 1
     int32_t group_weight[BLOCK]     # weight of the hypotheses of the current group
-    float64_t other_groups[BLOCK]   # weight of the hypotheses of all other groups
+    float64_t other_groups[BLOCK]   # weight of the hypotheses of groups not in `singles`
     float64_t squares_1[BLOCK]      # sum over these groups of their squared weights
     float64_t squares_0[BLOCK]      # the same for the hypotheses that predict outcome 0
 
@@ -126,7 +126,8 @@ cdef class Edges:
         # with this outcome. Hypotheses are added group by group; those of a group have
         # edges to all hypotheses of earlier groups. No subtraction could cancel digits.
         cdef intp_t K = self.n_outcomes
-        cdef float64_t* other_groups = scratch      # weight of the earlier groups
+        # weight of the earlier groups; after the loop, of all groups
+        cdef float64_t* other_groups = scratch
         cdef float64_t* left = scratch + n * K      # weight of the edges that remain
         cdef const int16_t* predicted
         cdef float64_t w
@@ -165,7 +166,7 @@ cdef class Edges:
         cdef int32_t w
         cdef float64_t a, b, left_0, left_1
         cdef float64_t total        # weight of a group
-        cdef float64_t n_alone = 0.0
+        cdef float64_t n_alone = 0.0        # number of groups whose target is `singles`
         cdef intp_t g, i, j
         if contiguous:
             n = run_length

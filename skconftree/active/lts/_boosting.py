@@ -214,6 +214,7 @@ def fit_sampler(sampler, X, codes, proba, seed):
     if sampler is None:
         sampler = GradientBoostingRegressor(n_estimators=20, max_depth=3)
     sampler = clone(sampler)
+    # the default 0 is not None: without this parameter, there is no seed to set
     if sampler.get_params().get("random_state", 0) is None:
         sampler.set_params(random_state=seed)
     return sampler.fit(X, error, sample_weight=weight)

@@ -96,6 +96,7 @@ def find_groups(groups, X, n_cells, max_dimensions, seed):
     if hasattr(groups, "fit_predict"):
         name = f"{type(groups).__name__}.fit_predict"
         clusterer = clone(groups)
+        # the default 0 is not None: without this parameter, there is no seed to set
         if clusterer.get_params().get("random_state", 0) is None:
             clusterer.set_params(random_state=seed)
         groups = clusterer.fit_predict(X)

@@ -8,7 +8,7 @@ are checked next, and random rows *certify* that few of the others are wrong. Th
 *coordinates* of a row are its standardized and encoded columns. Of a `QueryContext`,
 `codes` are the class indices of rows (-1: unlabeled), `growth` says when rows were
 appended to the pool, and `answers` are batches of labels, whose `n_wrong` is None
-unless the rows are random.
+unless the rows are random; `known` is the mask of the rows that have a label.
 """
 
 from __future__ import annotations
@@ -239,6 +239,7 @@ class Check:
     def add(self, row, is_wrong, is_random):
         """Add a checked row."""
         if is_random:
+            # from `n_left` rows: number of correct suggestions, then a wrong one?
             self.limit.draw(self.n_left, int(not is_wrong), is_wrong)
             self.n_random += 1
         elif is_wrong:
@@ -299,6 +300,7 @@ def check_of(context, confidence, max_error=None):
     n_cached, n_batches, check = context.memory.get(key, (None, 0, None))
     if n_cached != n_rows:
         check, n_batches = None, 0
+        # each time: number of batches before, new rows, those with an initial label
         for n_before, new, start in appended_pools(context):
             new = new[suggestions.is_known[new]]
             if check is None:

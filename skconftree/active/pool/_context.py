@@ -233,7 +233,8 @@ class QueryContext:
         is_tree = self.tie_break == "leaf" and hasattr(final, "apply")
         if not is_tree or final is self.estimator:
             return in_chunks(self.X, self.candidates, self.estimator.predict_proba)
-        # transform rows once, as the steps before a tree take longer than the tree
+        # ties are broken by `leaf_ids`, which are computed too: rows are transformed
+        # once, as the steps before a tree take longer than the tree
         leaves = []
 
         def predict_and_apply(X):
@@ -294,7 +295,8 @@ class QueryContext:
         """
         final, _ = final_step(self.estimator)
         if self.index is not None and getattr(final, "is_categorical_", 0) is None:
-            # all rows are in leaves: only unknown categories would stop at inner nodes
+            # no categorical columns (None; 0: not a tree of this package), so all rows
+            # are in leaves: only unknown categories would stop at inner nodes
             return final.tree_.leaf_counts()
         counts = getattr(final.tree_, "counts", None)
         if counts is not None:

@@ -5,7 +5,9 @@ probabilities that predictions are wrong or labels positive; *cells* are rows wi
 similar stated probabilities, and the two *sides* are rows that are predicted positive
 or not. A *look* is an evaluation of the labels so far. Of a `QueryContext`, `codes` are
 the class indices of rows (-1: unlabeled), `answers` the batches of labels, `memory` is
-a cache, and `_key` begins with the seed.
+a cache, and `_key` begins with the seed. Of `MetricLimits`, `plan` adapts the
+probabilities of draws, `draw` returns the row that is drawn next, `observe` adds the
+label of a drawn row, `know` that of another row, and `n_left` rows can be drawn.
 """
 
 from __future__ import annotations
@@ -290,7 +292,8 @@ class Evaluation:
                     continue
                 self._queried[row] = row in known
                 drawn = limits.n_left > 0 and self.place[row] == limits.draw()
-                # labels before they were corrected, by which rows were drawn
+                # labels before they were corrected, by which rows were drawn: in a
+                # tuple, as the label may be None
                 first = None if batch.first is None else (batch.first[i],)
                 if label is None and row in known:
                     label, first = known[row], first or (None,)
@@ -525,6 +528,7 @@ default="accuracy"
         self.estimator_ = self.estimator
 
     def _n_candidates(self, skipped):
+        # Number of unlabeled rows that were skipped (if `skipped`), or that were not.
         # Rows whose labels do not matter are not queried.
         n = super()._n_candidates(skipped)
         if n == 0 or self._matters is None:

@@ -192,13 +192,14 @@ class MetricLimits:
         self._position[self._order] = np.arange(cells.n_rows)
         self._low = np.bincount(cells.cell, cells.low, n)  # sums of rows that are left
         self._span = np.bincount(cells.cell, cells.span, n)
-        self.n_of_cell = np.zeros(n)
-        self.ones = np.zeros(n)
+        self.n_of_cell = np.zeros(n)  # number of labels in each cell
+        self.ones = np.zeros(n)  # number of those with outcome 1
         self.known = np.zeros(2)  # numerator and denominator of the known rows
         self._first_known = np.zeros(2)  # before labels were corrected
         # evidence that the ratio is larger (0) or smaller (1) than each of the grid, by
         # the fraction that is bet
         self.evidence = np.ones((2, len(FRACTIONS), len(grid)))
+        # weighted sums of estimates of both totals, one of each draw, and of weights
         self._totals, self._weight = np.zeros(2), 0.0
         self._next_plan = 0
         self._plan()
@@ -206,8 +207,8 @@ class MetricLimits:
     def _plan(self):
         # Set the probabilities of draws and the expected outcomes by the labels so far.
         cells = self.cells
-        self.chance = self._calibrated()
-        self.weight = np.ones(cells.n_cells)
+        self.chance = self._calibrated()  # of the outcome 1, in each cell
+        self.weight = np.ones(cells.n_cells)  # of each row of a cell, in a draw
         if self.n_known >= self.n_uniform and cells.n_cells > 1:
             self.weight = self._best_weight()
         self._ranges = [

@@ -172,7 +172,8 @@ class PoolLearner(
         return sum(wrong for wrong, _ in audits), sum(n for _, n in audits)
 
     def _audits(self):
-        # Number of wrong predictions and of rows of each audit.
+        # Number of wrong predictions and of rows of each audit (`n_wrong` is None for
+        # other batches; `known` is the mask of the rows that have a label).
         return [
             (batch.n_wrong, int(batch.known.sum()))
             for batch in self._answers

@@ -316,7 +316,7 @@ class QueryMixin:
         """
         check_is_fitted(self, "_codes")
         rule = RecallAbove(positive, recall=0.5, confidence=confidence)
-        read_rules(rule, self.estimator)  # validates it
+        read_rules(rule, self.estimator)  # validates it; its recall is not used
         for recall in recalls:
             check_scalar(
                 *(recall, "recalls", Real),

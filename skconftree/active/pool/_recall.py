@@ -10,7 +10,7 @@ all labels. The *cost* of a recall is the number of labels that certify it. Of a
 `QueryContext`, `codes` are the class indices of rows (-1: unlabeled), `growth` says
 when rows were appended to the pool, `declared` is True if the classes were passed by
 the user, and `answers` are batches of labels, whose `n_wrong` is None unless the rows
-are random.
+are random; `known` is the mask of the rows of a batch that have a label.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class PositivesLimit:
         self.limit = n_rows  # the largest K that is not rejected
         self.n_found = 0
         self.log_ratio = np.zeros(n_rows + 1)  # of K from n_found to limit
+        # probabilities of the numbers of missing positives: present ones, and the prior
         self.weight, self.prior = _predictions(n_rows + 1)
 
     def add_found(self):
@@ -568,7 +569,7 @@ class RecallAbove(StoppingRule):
         # Whether to certify; None before discovery has ended. Once rows are drawn to
         # certify, discovery remains ended, also if one of them is positive.
         limit, _ = limit_of(context, self.positive, self.confidence)
-        decided = context.decisions.get(self.key)
+        decided = context.decisions.get(self.key)  # True, False, or None: not yet
         if limit.n_found == 0:
             return None
         if decided and self.certify is not False:

@@ -44,6 +44,7 @@ class LearnerView:
     def __init__(self, learner):
         self._learner = learner
 
+    # The learner, after an interrupted update has been completed or reverted.
     @property
     def _consistent(self):
         if not self._learner._is_consistent():
@@ -190,6 +191,7 @@ class LearnerView:
     def before(self, n_labels):
         """Copy of the learner without the last labels."""
         retained = self.answers
+        # `known` is the mask of the rows of a batch that have a label
         while retained and n_labels > 0:
             n_labels -= int(retained.pop().known.sum())
         return self._consistent._with_answers(retained)
@@ -202,7 +204,8 @@ class QueriedRow(NamedTuple):
     """A queried row; the fields are those of an `Entry` of a journal.
 
     `batch` is the number of the query, None for a second opinion (`again`), and
-    `n_remaining` the number of rows of the query that follow.
+    `n_remaining` the number of rows of the query that follow. `prediction` is NO_LABEL
+    unless the query is an audit.
     """
 
     row: int
@@ -753,6 +756,7 @@ class RecordedLearner:
         # 1 separate these random numbers from those for other purposes.
         if self.repeat <= 0.0:
             return None
+        # entries of queries; the others change an earlier label
         answers = [entry for entry in self._ledger.entries if entry.is_answer]
         rng = np.random.default_rng([self._seed, len(answers), FOR_AUDIT, 1])
         if rng.random() >= self.repeat:

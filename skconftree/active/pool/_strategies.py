@@ -69,6 +69,7 @@ class DensitySampling(SamplingStrategy):
         self.of = of
 
     def score(self, context: QueryContext) -> Floats:
+        # mean squared distances: large where rows are sparse
         sparse = context.density_of(self.n_neighbors, self.of).astype(np.float64)
         return sparse.max() - sparse
 
@@ -292,6 +293,7 @@ def cover(context, k):
     # by the final centers: labels_ may be those of the previous iteration
     members = model.predict(points)
     distance = ((points - model.cluster_centers_[members]) ** 2).sum(axis=1)
+    # numbers of unlabeled and of labeled rows in each cluster
     sizes = np.bincount(members[: len(sampled)], minlength=n_clusters)
     labels = np.bincount(members[len(sampled) :], minlength=n_clusters)
     index_of = np.searchsorted(candidates, sampled)

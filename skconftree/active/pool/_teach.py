@@ -5,6 +5,7 @@ Updates are atomic, see `Transactional`. `_shadow_copy` creates a copy of the le
 the table of unlabeled and labeled rows, and its *embedding* the coordinates of the
 rows. A *bound* is the rule by which a tree decides whether to split; some bounds also
 use the unlabeled rows. To *replay* labels is to compute the state from them again.
+`refit` is False if the classifier is updated by `partial_fit`, else True or "auto".
 `_codes` are class indices of rows (-1: unlabeled), to which `_coder` converts labels.
 Methods decorated by `learns` lock the learner; those decorated by `reads_consistent`
 first complete or revert an interrupted update.

@@ -22,7 +22,7 @@ def _rows(session):
     labels = session.learner.y_
     initial = set(session._record.view.start.rows.tolist())
     suggested, source = [None] * len(labels), None
-    if session._record.suggestions:
+    if session._record.suggestions:  # labels of a source that a person checks
         delivered = session.delivered_labels()
         suggested, source = delivered.labels.tolist(), delivered.source
     unlabeled = {"label": None, "annotator": None, "at": None, "opinions": []}

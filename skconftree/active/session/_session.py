@@ -215,10 +215,12 @@ class LabelingSession:
         if os.path.exists(path) and os.path.getsize(path):
             journal = Journal(path)
         try:
+            # the head has the pool as "X"; it is None in a file without a complete line
             if journal is not None and "X" in (journal.head or ()):
                 known = journal.present_head()  # with the changes of later lines
                 check_pool(known, table.fingerprint, table.n_rows, path)
                 y = start_labels(known, n_rows_of(X)) if y is None else y
+                # labels that were added during the session become `classes`, too
                 with_later_classes(learner, journal)
             self._shown.check(n_rows_of(X))
             learner.fit(X, y)
@@ -499,7 +501,7 @@ class LabelingSession:
         others = self._rows_of_others()
         queried, _ = self._reserved.get(self.annotator, (None, 0.0))
         if queried is not None and queried.row not in others:
-            if self._record.is_open(queried):
+            if self._record.is_open(queried):  # nobody has answered it since
                 return queried
         return self._record.next_row(self.annotator, others)
 
@@ -666,6 +668,7 @@ class LabelingSession:
             Number of labels, upper confidence limit of the error rate, recall of a
             class, and why the session has ended.
         """
+        # asks: whether the person is asked to certify the recall
         ended, asks, rule = self._next()[2], False, self._recall_rule
         limits = self._record.limits(self._rules)
         if ended == "discovery":
@@ -840,7 +843,7 @@ class LabelingSession:
         """
         learner = self._record.complete_learner()
         view = LearnerView(learner)
-        known = view.codes[view.labeled]
+        known = view.codes[view.labeled]  # class indices
         if not hasattr(learner, "estimator_") or len(np.unique(known)) < 2:
             return None, None
         return view.predict(view.X), view.predict_proba(view.X)

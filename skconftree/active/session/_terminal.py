@@ -229,7 +229,7 @@ class _Keys:
     def _key(self):
         while True:
             key = os.read(self.file, 1)
-            if key in (b"", b"\x04"):
+            if key in (b"", b"\x04"):  # end of the input, Ctrl-D
                 raise EOFError
             if key == b"\x1b":  # ignore arrow keys and similar ones
                 os.read(self.file, 8)

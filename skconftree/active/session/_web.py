@@ -581,7 +581,7 @@ class _Api:
             "seen": self._seen(),  # returned by the page with each request
             "annotator": visible(session.annotator or ""),
             "labels": [visible(str(label)) for label in session.labels],
-            "keys": [
+            "keys": [  # of the labels; those of more than one character are not used
                 key if len(key) == 1 else ""
                 for key in choices(session.labels, COMMANDS)[0]
             ],

@@ -276,6 +276,7 @@ class StreamActiveLearner(
                 f"drift={self.drift!r} with strategy={self.strategy!r}."
             )
         if not isinstance(strategy, RandomStream):
+            # its own detector would monitor rows that the strategy selects
             warn_of_drift_detector(self.estimator)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         window = 100 if self.budget_estimate == "windowed" else 0
@@ -397,6 +398,7 @@ class StreamActiveLearner(
             self.n_features_in_ = n_features
             if names is not None:
                 self.feature_names_in_ = names
+        # `of_names`: whether X has the column names of the first rows
         elif self.n_features_in_ != n_features or not X.of_names(
             getattr(self, "feature_names_in_", None)
         ):
@@ -506,7 +508,7 @@ class StreamActiveLearner(
                 f"X and y must have the same length. Got {X.shape[0]} and {len(y)}."
             )
         if len(y):
-            check_labels(y, y)
+            check_labels(y, y)  # the second argument is shown in errors
         self._check_known(y)
         return y
 

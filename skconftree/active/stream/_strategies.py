@@ -3,7 +3,9 @@
 The *random branch* is a random part of the rows whose labels are queried at random. An
 *account* counts the rows and the queried labels of a branch. The *radius* of a leaf is
 a confidence radius: if half the difference of its two largest class shares (the *gap*)
-exceeds it, the majority class of the leaf is known with confidence.
+exceeds it, the majority class of the leaf is known with confidence. Of a
+`StreamContext`, `certainty` has the largest class probability of each row, `first` is
+the number of the first row in the stream, and `budget` an account with its `share`.
 """
 
 from __future__ import annotations
@@ -461,6 +463,7 @@ class ConfTreeSampling(_ProbabilisticStrategy):
     def chances(self, context: StreamContext) -> Floats:
         if context.estimator is None:
             return np.ones(context.n_rows)
+        # label counts of the leaf of each row, and its number of rows so far
         counts, before = context.leaves.of(context.leaf_ids, context.n_classes)
         queried = counts.sum(axis=1)
         largest = np.sort(counts, axis=1)[:, -2:] / np.maximum(queried, 1.0)[:, None]

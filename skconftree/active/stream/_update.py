@@ -120,7 +120,7 @@ class StreamUpdates(Transactional):
         for (model, _), n in zip(
             update.models, _n_learned_by_model(update), strict=True
         ):
-            if 0 < n >= len(counting):
+            if 0 < n >= len(counting):  # the model has learned all rows of the step
                 continue
             left = rows if n == 0 else np.arange(counting[n], update.end)
             arguments = {}
