@@ -144,6 +144,7 @@ def test_interrupts_of_fits_in_threads():
     )
 
 
+@pytest.mark.slow
 @needs_fork
 def test_a_child_that_is_forked_amid_a_team():
     """It has none of the threads: an error, and no wait."""

@@ -39,11 +39,12 @@ slow = pytest.mark.slow
     "estimator",
     [
         ConfidenceTreeClassifier(),
-        pytest.param(ConfidenceTreeClassifier(drift="adwin"), marks=slow),
-        pytest.param(ConfidenceForestClassifier(3, random_state=0), marks=slow),
+        ConfidenceTreeClassifier(drift="adwin"),
+        ConfidenceForestClassifier(3, random_state=0),
     ],
     ids=str,
 )
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Keys that do not occur in the first rows")
 def test_it_passes_the_checks_of_river(estimator):
     checks.check_estimator(RiverClassifier(estimator))

@@ -273,6 +273,7 @@ def hover_at(display, x, y, kind="motion_notify_event"):
     ("compact", "kind"),
     crossed([False, True], ["motion_notify_event", "button_press_event"]),
 )
+@pytest.mark.slow
 def test_a_box_shows_its_path(compact, kind):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X = X.iloc[:, 20:26]

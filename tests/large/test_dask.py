@@ -248,6 +248,7 @@ def test_local_partitions_by_threads_give_the_same_bytes(monkeypatch, lookahead)
     assert (len(threads) >= 2) == (lookahead == 0)
 
 
+@pytest.mark.slow
 def test_workers_that_are_threads_give_the_same_bytes(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="no cluster is installed")
     frame = make_frame()
