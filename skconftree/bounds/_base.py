@@ -276,7 +276,7 @@ class BaseBound(VersionedState, BaseEstimator):
             "returns the compiled split rule."
         )
 
-    def check_criterion(self, criterion: str | None) -> None:
+    def check_criterion(self, criterion: str | None) -> str:
         """Resolve a criterion.
 
         Parameters

@@ -26,8 +26,8 @@ cdef class Criterion(Score):
     cdef readonly float64_t unit        # scikit-learn's impurity = unit * phi
     cdef const float64_t* total         # [n_classes] counts of the node being scanned
     cdef float64_t n                    # their sum
-    cdef float64_t[::1] _table          # [table_size] phi of the integers from 0 on; owns the
-    cdef float64_t* table               # memory of `table`
+    cdef float64_t[::1] _table          # [table_size] xlogx() of 0, 1, ..., Entropy only; owns
+    cdef float64_t* table               # the memory of `table`
     cdef intp_t table_size
 
     cdef float64_t node(self, const float64_t* counts, float64_t n) noexcept nogil
@@ -36,8 +36,8 @@ cdef class Criterion(Score):
     # Approximate scores per row of n candidate splits, at most LANES (the largest number of
     # thresholds that are scored together, utils/_lanes.pxd), and the shares `n_left` of the rows
     # that go left. `left` is the share of the node's rows that are of a class and go left,
-    # [n_classes, LANES], within SHARE_ERROR of the share of the class; the scores are within
-    # GAIN_ERROR. Entropy and Gini index only.
+    # [n_classes, LANES], with an error below SHARE_ERROR times the share of the class; the error
+    # of the scores is below GAIN_ERROR. Entropy and Gini index only.
     cdef void rough_scores(
         self, const float32_t* left, intp_t n, float32_t* scores, float32_t* n_left
     ) noexcept nogil
@@ -50,7 +50,7 @@ cdef class Gini(Criterion):
 cdef class Entropy(Criterion):
     cdef intp_t tabulated       # integers below this; 0 unless all counts are integers
     cdef float64_t[::1] _phi_of_classes
-    cdef float64_t* phi_of_classes      # [n_classes] phi of both sides of the last split
+    cdef float64_t* phi_of_classes      # [n_classes] xlogx() of both sides of a split, summed
 
     # Half of count * log2(count).
     cdef float64_t xlogx(self, float64_t count) noexcept nogil

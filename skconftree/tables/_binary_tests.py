@@ -141,7 +141,9 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         rows, _, schema = Schema.first(
             X, type(self).__name__, self.categorical_features
         )
-        schema = schema.keep_learned(rows)  # checks the number of categories
+        # checks the number of categories; only rows of weight 0, as here are none, have
+        # categories that it removes
+        schema = schema.keep_learned(rows)
         tests = [
             self._thresholds(column) if known is None else self._codes(column, known)
             for column, known in zip(rows.T, _categories(schema), strict=True)

@@ -69,8 +69,9 @@ cdef class RowSource(Source):
     ) noexcept nogil
 
     cdef inline bint is_exact(self, Scan scan) noexcept nogil:
-        # Whether the candidates of a scan and their blocks do not depend on the order of the
-        # rows: sums of integers, or of squares (`squares`), are exact.
+        # Whether candidates and blocks do not depend on the order of the rows. An additive scan
+        # emits sums of a function of the class counts, exact for squares; others emit counts. With
+        # two classes, blocks of sorted rows have BLOCK rows, otherwise BLOCK candidates.
         return (scan.squares or not scan.additive) and (
             self.node.n_classes > 2 or self.node.n_repeated <= BLOCK
         )

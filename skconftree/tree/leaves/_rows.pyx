@@ -5,7 +5,8 @@ of its rows. Inherited rows are those that it got from its parent, fresh rows th
 creation; evidence is what the split rule uses. Cuts are candidate thresholds; codes are the
 integers of categories. An outcome of a split is the index of a child, a share its fraction of the
 rows of a class. A policy has the settings that the leaves share, and a state is the bytes in a
-pickle. `blocks` are arrays that are freed together. See _rows.pxd and _contract.pxd.
+pickle. `blocks` of a leaf or policy are arrays that are freed together; those of moments are the
+statistics of one class each (NULL: the leaf has no moments). See _rows.pxd and _contract.pxd.
 """
 
 import numpy as np

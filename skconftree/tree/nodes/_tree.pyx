@@ -133,7 +133,8 @@ cdef class Tree(NodeTable):
         shrinkage=0.0, keep_costs=False, keep_competitors=False, keep_stops=False,
         keep_values=False,
     ):
-        # the base class has allocated its arrays
+        # The base class has allocated its arrays. With `keep_values`, class probabilities are
+        # stored, not computed from the counts.
         self._set_arrays(self._arrays | {
             "nodes": np.zeros(self.capacity, dtype=NODE_DTYPE),
             "branching": np.zeros(self.capacity, dtype=BRANCHING_DTYPE),

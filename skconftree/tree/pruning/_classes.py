@@ -1,6 +1,8 @@
 """Pruning methods: by errors, entropy, impurity, or statistical tests of splits.
 
-A bound is the split rule of a tree, see `skconftree.bounds`.
+A bound is the split rule of a tree, see `skconftree.bounds`. Proportionate counts are
+the class counts of nodes, reweighted by `class_weight` and scaled to the unweighted
+total.
 """
 
 from __future__ import annotations
@@ -104,7 +106,7 @@ class PessimisticPruning(BasePruning):
 
     # The cost ignores `protect_below`, also in look-ahead, which compares splits by the
     # pruned subtrees below them: strong splits that do not change a predicted class
-    # have the same cost.
+    # have the same cost. `n_leaves` is approximate: the size of a cache.
     def leaf_cost(self, n_leaves: int) -> LeafCost | None:
         return PessimisticCost(self.confidence, n_leaves)
 

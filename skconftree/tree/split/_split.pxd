@@ -33,9 +33,10 @@ cdef struct Children:
     float64_t* counts           # [n_outcomes, n_classes] unscaled: without class weights
     float64_t* scaled           # [n_outcomes, n_classes] scratch, for counts on another
                                 # scale (ExaminedNode, _node.pxd)
-    float64_t* pool             # [n_outcomes] weight with unlabeled rows, or volume of the child
+    float64_t* pool             # [n_outcomes] weight with unlabeled rows or, if by_volume, volume
+                                # of the child's box
     intp_t* rows                # [n_outcomes] number of rows, and
-    intp_t* n_labeled           # [n_outcomes] of labeled rows; set for tables only
+    intp_t* n_labeled           # [n_outcomes] of labeled rows; set in `fit` only
     bint missing_seen           # some labeled rows of the node miss the value of the feature
     bint missing_left           # rows without a value go left
     int16_t* child_of_code      # [n_codes] the child of each category, -1 = no labeled
