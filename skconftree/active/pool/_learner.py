@@ -29,7 +29,7 @@ from ..._compat import (
     validate_parameters,
 )
 from ...utils._available import absence_error
-from ...utils._lock import names_class
+from ...utils._lock import names_class  # in errors for wrong arguments
 from ...utils._parameter_names import suggests_parameters
 from ...utils._types import Estimator, Floats, Indices, Seed, TableLike
 from .._estimators import (
@@ -290,8 +290,9 @@ class ActiveLearner(PredictingMixin, ClassifierMixin, PoolLearner):
         ``"k_center"``, ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``,
         ``"leaf_entropy"``, ``"lts"``, ``"ec2"``, ``"gbs"``, a strategy object, or a
         function of the fitted classifier and rows that returns scores.
-        ``"lts"`` is learning to sample, ``"ec2"`` equivalence class edge cutting, and
-        ``"gbs"`` generalized binary search.
+        ``"most_likely"`` selects the rows most probably of one class, to find as many
+        of them as possible, ``"lts"`` is learning to sample, ``"ec2"`` equivalence
+        class edge cutting, and ``"gbs"`` generalized binary search.
         Until there are labels of two classes, representative rows of the pool are
         queried by all strategies except ``"random"``.
     batch_size : int, default=1

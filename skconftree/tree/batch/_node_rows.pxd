@@ -100,7 +100,8 @@ cdef class NodeRows:
         self, intp_t feature, const int32_t* features, intp_t n_features,
         intp_t start, intp_t end, void* scratch,
     ) noexcept nogil
-    # The steps of partition(): set `sides`, divide the column of the feature f, divide the rows.
+    # The steps of partition(): set `sides` (or return False if all of these features are SORTED
+    # and dense: then neither sides nor rows are needed), divide the column of f, divide the rows.
     cdef bint set_sides(
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end
     ) noexcept nogil

@@ -23,7 +23,8 @@ from skconftree.criteria._criterion import Entropy, Gini
 from skconftree.tree._settings cimport (
     MIN_IMPURITY_DECREASE, MIN_SAMPLES_LEAF, MIN_WEIGHT_FRACTION_LEAF, NO_CANDIDATE, REJECTED,
 )
-# selections, one for each kind of bound
+# Selections, by kind of bound: an interval bound compares costs (upper limits of the children's
+# impurities), an evidence bound averages a score, also called evidence, over all candidates.
 from skconftree.tree.split._selection cimport (
     BestSplits, SmallestCost, SummedEvidence, TestedFeatures,
 )
@@ -162,6 +163,8 @@ cdef class Splitter:
             kind = SummedEvidence
         elif isinstance(bound, NodeTest):
             kind = TestedFeatures
+        # limit of integer class counts: the rows, with repeats, that one scan (walk) of a feature
+        # visits
         longest = min(self.node.root.largest_count, source.longest_walk)
         if stores_all_features:
             # False: stores the best split of every feature, see `compares_at_once`

@@ -304,7 +304,8 @@ cdef class Grower:
         self.predictor.policy = self.policy
         self.limit = MemoryLimit(settings, tree, self.leaves, settings.by_volume)
         self.pool_row = -1      # the current row is not in X_pool
-        self.n_before = -1      # no forest counts the rows of the stream
+        # rows of a forest's stream before the current one; -1: not in a forest's stream
+        self.n_before = -1
         self.arena = Arena()
         self.node_proba = <float64_t*> self.arena.take_zeros(K, sizeof(float64_t))
         if class_weight is not None:
@@ -833,6 +834,7 @@ cdef class Grower:
         return (STATE_VERSION, *self._state())
 
     def _state(self):
+        # `losses`: past log loss of naive Bayes in the leaves, by which the predictor is tuned
         return GrowerState(
             n_rows_seen=self.n_rows_seen, weight_seen=self.weight_seen,
             total_weight=self.total_weight, full=bool(self.limit.full),
