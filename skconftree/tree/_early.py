@@ -206,6 +206,7 @@ class EarlyModel(Lockable):
     @property
     def n_rows_seen(self):
         """Number of rows learned."""
+        # n_rows_before: rows from which the tree was grown by `fit`
         return self.incremental.grower.n_rows_seen + self.incremental.n_rows_before
 
     @property
@@ -267,6 +268,7 @@ class EarlyModel(Lockable):
         """Reserve memory for rows, see `TreeModel.make_ready`."""
         if self.fitted is not None and self.fitted.honest_counts is not None:
             warn(DISCARDED)
+        # from_pool: rows of an `X_pool` to learn; an error here, where there is none
         self.incremental.make_ready(call, from_pool)
         n_rows, capacity = self.n_rows_seen, len(self._rows.y)
         needed = min(n_rows + len(call.labels), self.refit_rows)
@@ -276,6 +278,7 @@ class EarlyModel(Lockable):
 
     def learn(self, call, *, returns=None, from_pool=None):
         """Learn rows in order, see `TreeModel.learn`."""
+        # returns: "class", "proba" or None, the predictions before rows are learned
         X, finite, schema = call.rows
         if not isinstance(X, np.ndarray):
             call = call._replace(rows=Rows(X.tocsr(), finite, schema))
@@ -377,7 +380,7 @@ class EarlyModel(Lockable):
             y,
             weight,
             finite=not np.isnan(X).any(),
-            relative=relative,
+            relative=relative,  # whether only the ratios of the weights matter
             X_pool=None,
             schema=schema,
             classes=model.classes,
@@ -429,7 +432,7 @@ class EarlyModel(Lockable):
 
     def compacted(self):
         """Copy for predictions alone, see `TreeModel.compacted`."""
-        compact = self.used.compacted()
+        compact = self.used.compacted()  # without counts and evidence
         compact.n_rows_before = self.n_rows_seen
         return compact
 
@@ -460,6 +463,7 @@ class EarlyModel(Lockable):
         if not isinstance(state, dict) or "early" not in state:
             return TreeModel.of_state(state, owner)
         early = _read(state["early"], PARTS, "The state of early rows")
+        # without an owner, the model has a lock of its own
         owner = TreeModel.__new__(TreeModel) if owner is None else owner
         state = {name: part for name, part in state.items() if name != "early"}
         model = TreeModel.of_state(state, owner)

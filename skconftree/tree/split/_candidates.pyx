@@ -144,7 +144,7 @@ cdef class CategorySets:
             n = sum_of(children.counts + z * K, K)
             if n >= largest:
                 largest = n
-                children.unknown = z
+                children.unknown = z    # categories not seen in the node go to this child
         children.pool[children.unknown] += self.unknown
         if self.node.by_volume:     # the pool is a volume, divided equally among the categories
             for z in range(children.n_outcomes):
@@ -159,8 +159,10 @@ cdef Search _search(CategorySets sets) noexcept nogil:
     # of a class share (PREFIXES), or in several orders (ORDERINGS); or all (SUBSETS).
     if sets.random_cuts:
         return DRAWN
-    if sets.concave and sets.node.n_classes == 2:  # then a prefix is the best of all sets
+    # with two classes and a concave criterion, a prefix is the best of all sets
+    if sets.concave and sets.node.n_classes == 2:
         return PREFIXES
+    # ENUMERABLE: largest number of categories with which all sets are tried
     return SUBSETS if sets.n_present <= ENUMERABLE else ORDERINGS
 
 
@@ -355,8 +357,11 @@ cdef class CandidateSplits(Scan):
         self.missing_left = False
         self.positions = NULL
         self.nominal = self.is_nominal(feature)
+        # monotonicity constraint of the feature: 0 (none), 1 (increasing) or -1 (decreasing)
         self.sign = 0 if self.node.signs == NULL else self.node.signs[feature]
-        self.excludes = self.sign != 0
+        self.excludes = self.sign != 0      # some candidates are counted, but not selected
+        # whether the walk may skip candidates that cannot be the best: it calls measure() for
+        # scores that decide this, and leave_out() to count the skipped candidates
         self.prunes = self.reader.prunes and not (
             self.node.has_min_weight or self.node.by_volume or self.excludes
         )
@@ -420,7 +425,8 @@ cdef class CandidateSplits(Scan):
 
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil:
         cdef float64_t threshold
-        # The candidate "is the value missing?" has all values on the left.
+        # The candidate "is the value missing?" has all values on the left: its position is
+        # end_position().
         if not cut.missing_left and cut.position == self.source.end_position(feature):
             return INFINITY
         if not self.random_cuts:
@@ -657,6 +663,7 @@ cdef void _count_sides(CandidateSplits candidates, intp_t feature, Cut cut) noex
     any_missing = candidates.source.count_sides(
         feature, cut.position, children, &candidates.values
     )
+    # whether a labeled row misses the value; `any_missing`: whether any row does
     children.missing_seen = any_missing and candidates.values.n_missing > 0.0
     _count_missing(candidates, any_missing, cut)
     if candidates.source.right_is_rest:     # only the left side has been counted
