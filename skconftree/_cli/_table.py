@@ -97,7 +97,7 @@ def read_table(options, progress):
     target = options.target
     nominal_names = list(options.nominal)
     while True:
-        with open_selected(options) as stream:
+        with open_selected(options) as stream:  # without the columns of --drop
             notes = header_notes(stream)
             notes += set_column_types(
                 stream, nominal_names, options.numeric, is_complete=True

@@ -94,6 +94,7 @@ def start_early(estimator, model, call):
     parameters["random_state"] = int(seed)
     if recipe.settings.random_cuts:  # splitter="random"
         parameters["max_bins"] = None  # it has no effect in `fit`, with a warning
+    # meaning of "auto" with the bound, and the pruning, in `fit`
     *_, defaults, pruning = TreeGrowth.of(estimator)
     settings = recipe.settings
     try:  # any size of the table: only the conditions of look-ahead are checked
@@ -522,7 +523,7 @@ def _is_int(value, low, high=None):
 def _are_rows(X, n_rows, schema):
     if not is_array(X, np.float32, (n_rows, schema.n_features)) or np.isinf(X).any():
         return False
-    if schema.features is None:
+    if schema.features is None:  # no nominal columns
         return True
     nominal = schema.is_categorical
     codes, n_codes = X[:, nominal], schema.features.n_categories[nominal]

@@ -178,7 +178,7 @@ class QueryContext:
         int
             Key below 2**63.
         """
-        seed, n_taught = self._key
+        seed, n_taught = self._key  # `n_taught`: number of rows passed to `teach`
         return ((seed << 32) ^ (n_taught & 0xFFFFFFFF)) ^ (use << 16)
 
     @property

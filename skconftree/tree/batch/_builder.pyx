@@ -65,7 +65,7 @@ cdef class Builder:
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.node.min_weight)
         self.max_leaves = settings.max_leaves
         self.best_first = settings.max_leaves != NO_LIMIT
-        cdef intp_t capacity = splitter.candidates.child_capacity
+        cdef intp_t capacity = splitter.candidates.child_capacity   # of a split, at most
         self.arena = Arena()
         self.starts = <intp_t*> self.arena.take(capacity + 1, sizeof(intp_t))
         self.child_pools = <float64_t*> self.arena.take(capacity, sizeof(float64_t))

@@ -249,7 +249,7 @@ cdef void _principal_shares(CategorySets sets) noexcept nogil:
     cdef intp_t K = sets.node.n_classes
     cdef float64_t* axis = sets.axis
     cdef float64_t* product = sets.axis + K
-    cdef const NodeStats* node_counts = &sets.node.reweighted
+    cdef const NodeStats* node_counts = &sets.node.reweighted   # with class weights
     cdef const float64_t* row
     cdef float64_t n, square, length, deviation, largest = -1.0
     cdef intp_t start = 0, position, c
@@ -353,6 +353,8 @@ cdef class CandidateSplits(Scan):
     cdef intp_t walk(self, intp_t feature, bint additive) noexcept nogil:
         self.feature = feature
         self.additive = additive
+        # what process_block() adds for rows without a value: nothing (they go right), their counts
+        # on the left (LEFT), or their weight, if all are unlabeled, to the larger child
         self.missing = NONE
         self.missing_left = False
         self.positions = NULL
@@ -568,7 +570,7 @@ cdef intp_t _drop_small_children(CandidateSplits candidates, intp_t size) noexce
     # Remove the candidates of a block with a child below a smallest weight; return the number
     # of the others.
     cdef float64_t min_weight = candidates.node.min_weight
-    cdef float64_t min_reweighted = candidates.node.min_reweighted
+    cdef float64_t min_reweighted = candidates.node.min_reweighted  # with class weights
     cdef float64_t n = candidates.node.n
     cdef intp_t K = candidates.n_classes
     cdef intp_t n_retained = 0, i, c
