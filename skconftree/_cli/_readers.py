@@ -132,6 +132,7 @@ def missing_header_note(stream, types):
     numbers = [name for name in header if parse_decimal(name) is not None]
     if 2 * len(numbers) >= max(len(header), 1):
         why = f"columns have names such as {numbers[0]!r}"
+    # `name_is_value`: the name of the column could be one of its values
     elif types and all(column.name_is_value for column in types):
         why = f"columns have names that are values below them, such as {header[0]!r}"
     else:
@@ -168,7 +169,7 @@ def as_numeric(column, name, nominal):
     """Return the type of a column that --numeric names."""
     if name in nominal:
         raise UserError(f"column {name!r} cannot be both --nominal and --numeric")
-    if column.numbers is None:
+    if column.numbers is None:  # no parser of numbers fits
         raise UserError(
             f"--numeric {name}: more than {MAX_UNPARSEABLE:.0%} of the values of this "
             "column are not numbers"
@@ -715,7 +716,7 @@ DICTIONARY_TYPES = {*STRING_TYPES, "binary", "large_binary", "binary_view"}
 class ParquetStream:
     """Reader of a Parquet file, in batches of a row group (a block of rows)."""
 
-    late_notes = ()  # see `CsvStream`
+    late_notes = ()  # notes on columns that the first rows did not show
     has_fingerprints = True
 
     def __init__(self, path, target, *, decimal=None, dates=None):

@@ -97,11 +97,11 @@ def read_table(options, progress):
     target = options.target
     nominal_names = list(options.nominal)
     while True:
-        with open_selected(options) as stream:
+        with open_selected(options) as stream:  # without the columns of --drop
             notes = header_notes(stream)
             notes += set_column_types(
                 stream, nominal_names, options.numeric, is_complete=True
-            )
+            )  # is_complete: columns of IDs are reported below (`_identifiers`)
             chunks, unparseable = _read_chunks(stream, progress)
         if not chunks:
             raise UserError(f"{stream.path} has no rows below its header")
@@ -131,6 +131,7 @@ def read_table(options, progress):
         X = X[known]
     y = typed_labels([labels[row].strip() for row in known], target)
     check_number_of_classes(len(np.unique(y)), len(y), target)
+    # `excluded`: columns that `skconftree label` or `predict` wrote
     notes += excluded_notes(stream.excluded)
     retained, more = _identifiers(X, stream, target)
     notes += more

@@ -89,9 +89,9 @@ cdef class HoeffdingLimits(Score):
     """Upper Hoeffding limits of the children (the exact costs, because they are cheap)."""
 
     cdef Impurity impurity
-    cdef float64_t largest
-    cdef float64_t scale
-    cdef const float64_t* counts
+    cdef float64_t largest      # largest possible impurity
+    cdef float64_t scale        # radius at n = 1
+    cdef const float64_t* counts    # of the node, like n and pool
     cdef float64_t n
     cdef float64_t pool
     cdef Arena arena
@@ -131,6 +131,7 @@ cdef class HoeffdingLimits(Score):
         return min(max(h + side * self.scale / sqrt(n), 0.0), self.largest)
 
     cdef void block(self, const SplitBlock* splits, float64_t* out) noexcept nogil:
+        # Scores of binary splits, from the counts of the left children.
         cdef intp_t i, c
         cdef intp_t k = self.n_classes
         for i in range(splits.size):
@@ -142,8 +143,8 @@ cdef class HoeffdingLimits(Score):
             )
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        # The pool weights of more than two outcomes are not known here. 0 is a lower limit of the
-        # cost, which suffices for a score of an IntervalBound.
+        # Score of a split with r outcomes (children), whose pool weights are not known here if
+        # r > 2. 0 is a lower limit of the cost, which suffices for a score of an IntervalBound.
         cdef intp_t z
         cdef float64_t n, total = 0.0
         if self.pool != self.n:
@@ -177,7 +178,8 @@ cdef class HoeffdingInterval(IntervalBound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # One confidence statement about the node and one about each child.
+        # The statistic is the confidence of the decision, by the union bound: one confidence
+        # statement about the node and one about each of the r children.
         evidence.radius = self.limits.scale / sqrt(stats.n)
         evidence.statistic = 1.0 - (r + 1.0) * self.delta
         return IntervalBound.decide(self, stats, child_counts, r, evidence)
@@ -301,7 +303,7 @@ class HoeffdingBound(BaseBound):
 
     criteria = ("entropy", "gini", "kearns_mansour", "error")
     cautious = True  # needs many rows for a first split
-    levels = (1e-7, 1e-5, 0.001, 0.01, 0.1)  # of delta, for param_grid
+    levels = (1e-7, 1e-5, 0.001, 0.01, 0.1)  # of delta, for grid searches (`param_grid`)
     _parameter_constraints: dict = {
         "delta": [Interval(RealNotInt, 0, 1, closed="neither")],
         "against": [StrOptions({"runner_up", "no_split"})],

@@ -349,7 +349,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         else:
             model = OASISModel(
                 before.schema, before.classes, before.seed, before.waiting
-            )
+            )  # `waiting`: rows that are stored until the scale is known
         if self.standardize:
             model.wait_or_start(settings, call)
         else:
@@ -405,7 +405,7 @@ class OASISClassifier(QueryMixin, ModelClassifier):
         check_is_fitted(self)
         return read_doubles(X, self._model.schema, type(self).__name__).X
 
-    def _odds(self, X):
+    def _odds(self, X):  # for `QueryMixin`
         rows = self._rows(X)  # which checks first that there is a model
         return self._model.odds(rows)
 

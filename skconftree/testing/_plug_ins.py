@@ -249,6 +249,7 @@ def _check_parameters(bound):
         f"{bound.delta_parameter!r}.",
     )
     require(bound.criteria, f"{name}.criteria must have at least one criterion.")
+    # name of the number that the evidence of a split stores as `statistic`
     require(
         isinstance(bound.statistic_name, str), f"{name}.statistic_name must be a str."
     )

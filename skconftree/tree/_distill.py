@@ -108,7 +108,7 @@ SHARE_CHANGED = 0.5  # share of the values of a row that are replaced
 
 def can_make_synthetic_rows(X):
     """Whether synthetic rows are supported: for arrays and pandas frames."""
-    if library_of(X) is not None:
+    if library_of(X) is not None:  # a data frame
         return hasattr(X, "iloc")
     return isinstance(X, np.ndarray) and X.ndim == 2
 
@@ -319,6 +319,7 @@ def distill(
     _check_sizes(max_leaf_nodes, n_rows, classes)
     rng = check_random_state(random_state)
     X = X if hasattr(X, "shape") else np.asarray(X)
+    # the values of X, with codes of categories; "distill" is for error messages
     codes, _, schema = Schema.first(X, "distill", categorical_features)
     known = _known_classes(y, X, classes)
     weight = np.ones(X.shape[0])

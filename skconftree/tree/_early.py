@@ -94,6 +94,7 @@ def start_early(estimator, model, call):
     parameters["random_state"] = int(seed)
     if recipe.settings.random_cuts:  # splitter="random"
         parameters["max_bins"] = None  # it has no effect in `fit`, with a warning
+    # meaning of "auto" with the bound, and the pruning, in `fit`
     *_, defaults, pruning = TreeGrowth.of(estimator)
     settings = recipe.settings
     try:  # any size of the table: only the conditions of look-ahead are checked
@@ -206,6 +207,7 @@ class EarlyModel(Lockable):
     @property
     def n_rows_seen(self):
         """Number of rows learned."""
+        # n_rows_before: rows from which the tree was grown by `fit`
         return self.incremental.grower.n_rows_seen + self.incremental.n_rows_before
 
     @property
@@ -267,6 +269,7 @@ class EarlyModel(Lockable):
         """Reserve memory for rows, see `TreeModel.make_ready`."""
         if self.fitted is not None and self.fitted.honest_counts is not None:
             warn(DISCARDED)
+        # from_pool: rows of an `X_pool` to learn; an error here, where there is none
         self.incremental.make_ready(call, from_pool)
         n_rows, capacity = self.n_rows_seen, len(self._rows.y)
         needed = min(n_rows + len(call.labels), self.refit_rows)
@@ -276,6 +279,7 @@ class EarlyModel(Lockable):
 
     def learn(self, call, *, returns=None, from_pool=None):
         """Learn rows in order, see `TreeModel.learn`."""
+        # returns: "class", "proba" or None, the predictions before rows are learned
         X, finite, schema = call.rows
         if not isinstance(X, np.ndarray):
             call = call._replace(rows=Rows(X.tocsr(), finite, schema))
@@ -377,7 +381,7 @@ class EarlyModel(Lockable):
             y,
             weight,
             finite=not np.isnan(X).any(),
-            relative=relative,
+            relative=relative,  # whether only the ratios of the weights matter
             X_pool=None,
             schema=schema,
             classes=model.classes,
@@ -429,7 +433,7 @@ class EarlyModel(Lockable):
 
     def compacted(self):
         """Copy for predictions alone, see `TreeModel.compacted`."""
-        compact = self.used.compacted()
+        compact = self.used.compacted()  # without counts and evidence
         compact.n_rows_before = self.n_rows_seen
         return compact
 
@@ -460,6 +464,7 @@ class EarlyModel(Lockable):
         if not isinstance(state, dict) or "early" not in state:
             return TreeModel.of_state(state, owner)
         early = _read(state["early"], PARTS, "The state of early rows")
+        # without an owner, the model has a lock of its own
         owner = TreeModel.__new__(TreeModel) if owner is None else owner
         state = {name: part for name, part in state.items() if name != "early"}
         model = TreeModel.of_state(state, owner)
@@ -518,7 +523,7 @@ def _is_int(value, low, high=None):
 def _are_rows(X, n_rows, schema):
     if not is_array(X, np.float32, (n_rows, schema.n_features)) or np.isinf(X).any():
         return False
-    if schema.features is None:
+    if schema.features is None:  # no nominal columns
         return True
     nominal = schema.is_categorical
     codes, n_codes = X[:, nominal], schema.features.n_categories[nominal]

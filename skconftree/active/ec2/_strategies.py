@@ -30,7 +30,7 @@ from .._strategy import (
     SamplingStrategy,
     checked_scores,
     largest,
-    tie_keys,
+    tie_keys,  # keys of `np.lexsort` that order candidates of equal score
 )
 from ._edges import Edges
 
@@ -98,7 +98,8 @@ class Hypotheses:
         return outcomes
 
     def _call_hypotheses(self, X):
-        # The result is validated because compiled code uses it as indices.
+        # The result is validated because compiled code uses it as indices. `transform`
+        # applies the steps of a pipeline before the last one, `final`.
         final, transform = final_step(self.estimator)
         X = transform(X)
         result = final.hypotheses(X)
@@ -213,7 +214,7 @@ class VersionSpace:
     @property
     def is_exhausted(self):
         """Whether all hypotheses alive are in one group: no edge is left."""
-        return not self.edges.all > 0.0
+        return not self.edges.all > 0.0  # weight of all edges
 
 
 FIRST_BLOCK = 16  # rows that are scored first if old scores are reused (`lazy`)

@@ -135,7 +135,7 @@ class QueryContext:
         self.decisions = {}
         self.suggestions = None  # `Suggestions` of a cheap annotator
         self.new_estimator = None  # function that returns an unfitted classifier
-        self._model_after = None
+        self._model_after = None  # function that refits the classifier to early labels
         self._chosen = ()  # rows of a batch that count as labeled for distances
         self.follows_labels = False  # whether a density of unlabeled rows was requested
         self.tie_break = "random"  # "leaf": leaves with many rows per label first
@@ -178,7 +178,7 @@ class QueryContext:
         int
             Key below 2**63.
         """
-        seed, n_taught = self._key
+        seed, n_taught = self._key  # `n_taught`: number of rows passed to `teach`
         return ((seed << 32) ^ (n_taught & 0xFFFFFFFF)) ^ (use << 16)
 
     @property
@@ -229,6 +229,7 @@ class QueryContext:
         """Class probabilities of the candidates, (n_candidates, n_classes)."""
         if self._pool_proba is not None:
             return self._pool_proba().take(self.candidates, axis=0)
+        # last step of a pipeline, and a function that applies the steps before it
         final, transform = final_step(self.estimator)
         is_tree = self.tie_break == "leaf" and hasattr(final, "apply")
         if not is_tree or final is self.estimator:

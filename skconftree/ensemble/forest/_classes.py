@@ -27,7 +27,7 @@ from ..._compat import (
 )
 from ...bounds._base import BaseBound
 from ...drift._registry import DETECTORS
-from ...tables._partial_fit import learn, read_call
+from ...tables._partial_fit import learn, read_call  # `read_call` validates arguments
 from ...tree._base import GrownClassifier, joined_runs
 from ...tree._classes import ConfidenceTreeClassifier
 from ...tree._growth import check_can_stream, check_stream
@@ -311,6 +311,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         "bootstrap": ["boolean"],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
+            # MAX_DRAWS: maximum number of rows that are drawn for each tree
             Interval(RealNotInt, 0.0, float(MAX_DRAWS), closed="right"),
             None,
         ],
@@ -371,6 +372,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
     max_features_ = fitted("max_features", "The inferred value of `max_features`.")
     bound_ = fitted("bound", "The bound that was used, or the list of bounds.")
     criterion_ = fitted("criterion", "The criterion, or the criterion of each bound.")
+    # `known_oob`: out-of-bag results, or an error if there are none
     oob_decision_function_ = fitted("known_oob.proba", "Out-of-bag probabilities.")
     oob_score_ = fitted("known_oob.score", "Score of the out-of-bag predictions.")
     unbiased_feature_importances_ = fitted(
@@ -396,6 +398,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         # What `fit` uses to grow a model from a table.
         return ForestGrowth.of(self)
 
+    # not available if a parameter, such as `pruning`, is incompatible with the method
     @available_if(check_can_stream)
     def partial_fit(
         self,
@@ -462,7 +465,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
         150
         """
         learn = partial(self._learn, predicts=False)
-        if self._adds_classes(new_classes):
+        if self._adds_classes(new_classes):  # new_classes="add"
             self._learn_in_runs(learn, X, y, classes, sample_weight, X_pool)
         else:
             learn(X, y, classes, sample_weight, X_pool)
@@ -535,7 +538,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
             n_jobs=self.n_jobs,
         )
         if self.max_bytes is None:
-            self._model.warn_of_size(n_before)
+            self._model.warn_of_size(n_before)  # if it has just exceeded 1 GB
         return predicted
 
     def _check_call(self, classes, X_pool):
@@ -548,7 +551,7 @@ class ConfidenceForestClassifier(ForestPrediction, GrownClassifier):
                 self._validate_params()
             else:
                 validate_parameters(self, VALIDATED_BY_EVERY_CALL)
-        check_stream(self, classes, X_pool)
+        check_stream(self, classes, X_pool)  # error if these arguments are invalid
         if starting and self.max_bytes is not None:
             n_trees = self.n_estimators if model is None else len(model.trees)
             if self.max_bytes < MIN_BYTES * n_trees:

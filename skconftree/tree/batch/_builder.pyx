@@ -61,10 +61,11 @@ cdef class Builder:
         self.source = splitter.source
         self.max_depth = settings.max_depth
         self.min_samples_split = min_split_weight
+        # `node.min_weight`: minimum weight of a leaf
         self.min_split_weight = max(min_split_weight, 2.0 * splitter.node.min_weight)
         self.max_leaves = settings.max_leaves
         self.best_first = settings.max_leaves != NO_LIMIT
-        cdef intp_t capacity = splitter.candidates.child_capacity
+        cdef intp_t capacity = splitter.candidates.child_capacity   # of a split, at most
         self.arena = Arena()
         self.starts = <intp_t*> self.arena.take(capacity + 1, sizeof(intp_t))
         self.child_pools = <float64_t*> self.arena.take(capacity, sizeof(float64_t))
@@ -94,11 +95,12 @@ cdef class Builder:
         cdef NodeRecord* root = &leaf.record
         cdef intp_t f
         self.tree = tree
+        # `stops` are kept, which also have the best candidate of a leaf that was rejected
         self.splitter.stores_rejected = tree.keeps_stops
         self.n_root = self.source.n_rows
         leaf.segments = NULL
         leaf.n_segments = 0
-        leaf.trial_nodes = NULL
+        leaf.trial_nodes = NULL     # trial tree of look-ahead below the leaf
         root.id = 0
         root.start = 0
         root.end = self.source.n_rows
@@ -146,7 +148,7 @@ cdef class Builder:
         return self._grow_depth_first()
 
     cdef void copy_lookahead(self, Builder other) noexcept:
-        pass
+        pass    # a builder with look-ahead copies the depths at which the other one looks ahead
 
     cdef int _copy_arrays(self, FrontierNode* leaf) except -1 nogil:
         cdef NodeRecord* record = &leaf.record
@@ -376,6 +378,7 @@ cdef int _grow_best_first(Builder builder) except -1 nogil:
         builder.frontier[0] = builder.frontier[builder.n_frontier]
         _sift_down(builder)
         builder._enter(&leaf)
+        # the splitter has the children of the last split that it found, not of this one
         builder.splitter.recount_children(
             &leaf.record, builder.tree.counts + leaf.record.id * builder.tree.n_classes,
             &leaf.split,

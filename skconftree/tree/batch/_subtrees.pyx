@@ -118,6 +118,7 @@ cdef class Workers:
         with nogil:
             if self.entered[worker] != self.n_nodes:
                 self.entered[worker] = self.n_nodes
+                # prepare the worker's splitter for the node
                 splitter._enter(self.record, self.counts)
                 splitter.selection.begin()
             for j in range(self._first(part), self._first(part + 1)):
@@ -159,8 +160,10 @@ cdef class SharedSplitter(Splitter):
     ):
         super().__init__(source, criterion, bound, stores_all_features)
         self.workers = workers
+        # other selections, also subclasses of BestSplits, are not shared (see above)
         self.shares = not self.samples_features and type(self.selection) is BestSplits
 
+    # Scan the features of the node, and count the candidate splits.
     cdef void _visit_features(self) noexcept nogil:
         cdef NodeRecord* record = self.node.record
         self.scanned = self.shares and self.workers.shares_columns(record)
@@ -170,6 +173,7 @@ cdef class SharedSplitter(Splitter):
             return
         Splitter._visit_features(self)
 
+    # Find the best split of feature j of the node; return the number of candidates.
     cdef intp_t _examine(self, intp_t j, int32_t feature) noexcept nogil:
         if not self.scanned:
             return Splitter._examine(self, j, feature)
@@ -197,6 +201,7 @@ cdef class SharedSource(TableSource):
         if not self.workers.shares_columns(record):
             TableSource.partition(self, record, feature)
             return
+        # Mark the side of each row; False if no column needs the marks (all are in sorted order).
         by_rows = self.rows.set_sides(record.features, record.n_features, record.start, record.end)
         self.workers.divide(record, feature, by_rows)
 
@@ -252,6 +257,7 @@ cdef class Subtrees(Helpers):
             n_parts = PARTS_PER_WORKER
         if (
             not self.defers_nodes
+            # n_root: rows of the root of the builder's tree
             or n * n_parts * self.workers.n_workers > builder.n_root
             or n * leaf.record.n_features < self.min_task_values
         ):
@@ -311,7 +317,7 @@ cdef class Subtrees(Helpers):
 
 cdef Tree empty_copy(Tree tree, intp_t capacity):
     # A tree without nodes that has the same arrays.
-    cdef Tree empty = type(tree)(*tree._arguments())
+    cdef Tree empty = type(tree)(*tree._arguments())    # arguments of its __init__
     empty.reserve(capacity)
     return empty
 

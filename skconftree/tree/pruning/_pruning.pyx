@@ -448,6 +448,7 @@ cdef class SubtreeRaising:
         for i in range(start, end):
             row = self.rows[i]
             if self.tree.child(node, self._row(row)) == node:
+                # from now on, the category goes to child `missing_left` in the tree
                 self.tree.map_code(node, <intp_t> self._row(row)[feature])
             self.position[self._child(node, row) - left + 1] += 1
         for z in range(r):

@@ -145,17 +145,19 @@ class Conversion:
         from onnx import numpy_helper
 
         self.tensor = numpy_helper.from_array
-        score, tree = split_score(estimator)
+        score, tree = split_score(estimator)  # the linear score, or None
         if score is not None:
             raise ValueError(
                 "A tree with a linear score cannot be converted to ONNX. Use "
                 "export_rules, which writes it in SQL or Python."
             )
+        # trees of a forest, or the tree itself; the text is for an error message
         self.trees, self.weights = read_votes(tree, "converted to ONNX")
         self.names = getattr(tree, "feature_names_in_", None)
         self.categories = tree.categories_ or [None] * tree.n_features_in_
         self.numbers = list(map(_numbers, range(len(self.categories)), self.categories))
         self.shape = tree.n_features_in_, len(tree.classes_)
+        # as str, bool, int or float; "class" is for an error message
         labels = [plain(label, "class") for label in tree.classes_.tolist()]
         kind = object if isinstance(labels[0], str) else None
         self.classes = self.tensor(np.array(labels, dtype=kind))
@@ -291,6 +293,7 @@ class _Ensemble:
                 leaves.append((node, node))
                 continue
             if is_nominal[node]:
+                # `branches`: child of each category, or the node itself
                 groups = self._groups(j, tree.branches(node).tolist(), node)
                 chain = [(*test, child) for child in groups for test in groups[child]]
                 children, n_new = list(groups), len(chain)

@@ -144,7 +144,7 @@ cdef class CategorySets:
             n = sum_of(children.counts + z * K, K)
             if n >= largest:
                 largest = n
-                children.unknown = z
+                children.unknown = z    # categories not seen in the node go to this child
         children.pool[children.unknown] += self.unknown
         if self.node.by_volume:     # the pool is a volume, divided equally among the categories
             for z in range(children.n_outcomes):
@@ -159,8 +159,10 @@ cdef Search _search(CategorySets sets) noexcept nogil:
     # of a class share (PREFIXES), or in several orders (ORDERINGS); or all (SUBSETS).
     if sets.random_cuts:
         return DRAWN
-    if sets.concave and sets.node.n_classes == 2:  # then a prefix is the best of all sets
+    # with two classes and a concave criterion, a prefix is the best of all sets
+    if sets.concave and sets.node.n_classes == 2:
         return PREFIXES
+    # ENUMERABLE: largest number of categories with which all sets are tried
     return SUBSETS if sets.n_present <= ENUMERABLE else ORDERINGS
 
 
@@ -247,7 +249,7 @@ cdef void _principal_shares(CategorySets sets) noexcept nogil:
     cdef intp_t K = sets.node.n_classes
     cdef float64_t* axis = sets.axis
     cdef float64_t* product = sets.axis + K
-    cdef const NodeStats* node_counts = &sets.node.reweighted
+    cdef const NodeStats* node_counts = &sets.node.reweighted   # with class weights
     cdef const float64_t* row
     cdef float64_t n, square, length, deviation, largest = -1.0
     cdef intp_t start = 0, position, c
@@ -351,12 +353,17 @@ cdef class CandidateSplits(Scan):
     cdef intp_t walk(self, intp_t feature, bint additive) noexcept nogil:
         self.feature = feature
         self.additive = additive
+        # what process_block() adds for rows without a value: nothing (they go right), their counts
+        # on the left (LEFT), or their weight, if all are unlabeled, to the larger child
         self.missing = NONE
         self.missing_left = False
         self.positions = NULL
         self.nominal = self.is_nominal(feature)
+        # monotonicity constraint of the feature: 0 (none), 1 (increasing) or -1 (decreasing)
         self.sign = 0 if self.node.signs == NULL else self.node.signs[feature]
-        self.excludes = self.sign != 0
+        self.excludes = self.sign != 0      # some candidates are counted, but not selected
+        # whether the walk may skip candidates that cannot be the best: it calls measure() for
+        # scores that decide this, and leave_out() to count the skipped candidates
         self.prunes = self.reader.prunes and not (
             self.node.has_min_weight or self.node.by_volume or self.excludes
         )
@@ -420,7 +427,8 @@ cdef class CandidateSplits(Scan):
 
     cdef float64_t threshold(self, intp_t feature, Cut cut) noexcept nogil:
         cdef float64_t threshold
-        # The candidate "is the value missing?" has all values on the left.
+        # The candidate "is the value missing?" has all values on the left: its position is
+        # end_position().
         if not cut.missing_left and cut.position == self.source.end_position(feature):
             return INFINITY
         if not self.random_cuts:
@@ -562,7 +570,7 @@ cdef intp_t _drop_small_children(CandidateSplits candidates, intp_t size) noexce
     # Remove the candidates of a block with a child below a smallest weight; return the number
     # of the others.
     cdef float64_t min_weight = candidates.node.min_weight
-    cdef float64_t min_reweighted = candidates.node.min_reweighted
+    cdef float64_t min_reweighted = candidates.node.min_reweighted  # with class weights
     cdef float64_t n = candidates.node.n
     cdef intp_t K = candidates.n_classes
     cdef intp_t n_retained = 0, i, c
@@ -657,6 +665,7 @@ cdef void _count_sides(CandidateSplits candidates, intp_t feature, Cut cut) noex
     any_missing = candidates.source.count_sides(
         feature, cut.position, children, &candidates.values
     )
+    # whether a labeled row misses the value; `any_missing`: whether any row does
     children.missing_seen = any_missing and candidates.values.n_missing > 0.0
     _count_missing(candidates, any_missing, cut)
     if candidates.source.right_is_rest:     # only the left side has been counted
