@@ -20,6 +20,9 @@ from sklearn.model_selection import StratifiedKFold
 from .. import PartiallyLinearTreeClassifier, __version__, large
 from ..tree import export_text, node_table
 from ..utils import save
+
+# POINT: parser of numbers with a decimal point; UnknownCategories: counts rows with
+# categories that the tree has not seen, for notes
 from ._columns import POINT, UnknownCategories, excluded_notes
 from ._common import (
     aligned,
@@ -124,6 +127,7 @@ def run_fit(options, progress):
     settings = tree_settings(options)
     tree = make_tree(settings, categorical_features=table.nominal or None)
     model = _with_linear(tree, table, options)
+    # which kinds of CART to compare with, by the number of rows
     baselines = options.baselines or next(
         name for name, largest in BASELINES.items() if len(table.y) <= largest
     )
@@ -262,6 +266,7 @@ def _grow(tree, table, progress):
     except ValueError as error:
         raise UserError(with_names(str(error), table.feature_names)) from error
     notes = [with_names(str(w.message), table.feature_names) for w in caught]
+    # a partially linear model, whose tree is `tree_of(tree)`, without a linear score
     if tree_of(tree) is not tree and not has_score(tree):
         alone, with_score = tree.cv_log_loss_
         notes.append(
@@ -295,7 +300,8 @@ def _score_json(model, names):
     terms = [term._asdict() for term in model.terms_]
     return as_json(
         {
-            "classes": names["class_names"][-len(model.coef_) :],  # of the scores
+            # of the scores; of two classes, only the second one has a score
+            "classes": names["class_names"][-len(model.coef_) :],
             "intercept": model.intercept_,
             "terms": [t | {"column": columns[t["column"]]} for t in terms],
             "leaves": [leaf._asdict() for leaf in model.leaves_],

@@ -5,12 +5,11 @@ settings. Each further line is a label, a skipped row, the withdrawal of a label
 change: more classes (`classes`), more rows (`pool`), other shares (`settings`), labels
 of a cheap annotator that an expert checks (`suggestions`), or the decision to certify a
 recall (`certify`), that is to draw rows at random until its lower confidence limit is
-as large. The label that
-one annotator gave to a row is called an opinion; a second opinion is the label of a row
-that has one already. An audit draws rows at random to estimate the error rate of the
-classifier. The *pool* is the table of unlabeled and labeled rows; its *fingerprint* is
-a hash of its rows. The shares are those of queries for second opinions (`repeat`) and
-of audits (`random_share`).
+as large. The label that one annotator gave to a row is called an opinion; a second
+opinion is the label of a row that has one already. An audit draws rows at random to
+estimate the error rate of the classifier. The *pool* is the table of unlabeled and
+labeled rows; its *fingerprint* is a hash of its rows. The shares are those of queries
+for second opinions (`repeat`) and of audits (`random_share`).
 """
 
 import contextlib

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from .._compat import InvalidParameterError, validate_parameters
 from ..utils._codec import VersionedState
-from ._contract import PythonBound
+from ._contract import PythonBound  # calls `decide` of a bound written in Python
 
 if TYPE_CHECKING:
     from ._contract import Bound, BoundEvaluation, SplitStats

@@ -2,7 +2,8 @@
 
 An edge joins two rows of different classes. A split cuts those between its outcomes (children).
 alpha is the probability that a label or an outcome is wrong (noise), r the number of outcomes,
-and k the number of classes. A bound is a split rule; its kernel is the compiled object.
+and k the number of classes. `table` has the class counts of each outcome, [r, k], and `node` those
+of the node, [k]. A bound is a split rule; its kernel is the compiled object.
 """
 
 from libc.math cimport expm1, fmax, log1p
@@ -76,6 +77,7 @@ cdef float64_t prior_beta(
     cdef float64_t rest = 0.0       # rows of the other outcomes
     cdef float64_t p, w
     cdef float64_t p2 = 0.0         # sums over the other outcomes
+    # parts of the result with one wrong outcome of the two, and with two
     cdef float64_t w1 = 0.0, w2 = 0.0, wp2 = 0.0, w2p2 = 0.0, single_error, double_error
     for z in range(r):
         rows = sum_of(table + z * k, k)

@@ -397,6 +397,7 @@ class _Run:
         if self.n_rounds:
             self._fit_sampler()
             scores = predict_errors(self.sampler, self.X, candidates)
+        # indices of candidates, and their gains
         chosen, _ = choose(scores, self.groups[candidates], size, alpha, self.rng)
         queried_rows = candidates[chosen]
         known, labels = self.label_codes.read(

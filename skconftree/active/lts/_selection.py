@@ -3,8 +3,8 @@
 The sampling model is a regression of the errors of the classifier. Random draws for
 selected rows have the key FOR_ROWS. The *pool* is the table of unlabeled and labeled
 rows; their *coordinates* are standardized and encoded columns. The *context* is the
-state of the learner: pool, classifier and labels. *Codes* are indices of classes or of
-groups.
+state of the learner: coordinates (`points`), unlabeled rows that may be queried
+(`candidates`), classifier and labels. *Codes* are indices of classes or of groups.
 """
 
 from __future__ import annotations
@@ -262,9 +262,9 @@ class LTSSampling(SamplingStrategy):
     True
     """
 
-    needs = ("predict_proba",)
-    takes_costs = False
-    without_model = True
+    needs = ("predict_proba",)  # method of the classifier
+    takes_costs = False  # scores cannot be divided by the costs of labels
+    without_model = True  # can select rows before there is a classifier
 
     _parameter_constraints = {
         "alpha": [Interval(Real, 0, None, closed="both")],

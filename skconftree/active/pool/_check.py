@@ -7,8 +7,10 @@ labeled. Rows are *checked* when the expert labels them. A *plan* determines whi
 are checked next, and random rows *certify* that few of the others are wrong. The
 *coordinates* of a row are its standardized and encoded columns. Of a `QueryContext`,
 `codes` are the class indices of rows (-1: unlabeled), `growth` says when rows were
-appended to the pool, and `answers` are batches of labels, whose `n_wrong` is None
-unless the rows are random; `known` is the mask of the rows that have a label.
+appended to the pool, `points` are the coordinates of its rows, `candidates` the rows
+that may be queried, `memory` is a cache, and `answers` are batches of labels, whose
+`n_wrong` is None unless the rows are random; `known` is the mask of the rows that have
+a label.
 """
 
 from __future__ import annotations
@@ -248,7 +250,7 @@ class Check:
         self.is_wrong.append(is_wrong)
         self.is_left[row] = False
         self.n_left -= 1
-        self.limit.restrict(self.n_left)
+        self.limit.restrict(self.n_left)  # at most so many errors remain
 
     @property
     def needs_plan(self):

@@ -6,11 +6,12 @@ their labels. A *batch* is the rows of one query. A `Ledger` has the labels of a
 as `entries`; `by` is the name of the annotator.
 
 A *journal* is a file of JSON lines, one per label. Its first line, the *head*, has the
-settings and the *fingerprint* of the pool, a hash of its rows. The *pool* is the table
-of unlabeled and labeled rows. To *certify* a recall is to label random rows until its
-confidence limit is large enough; the `key` of such a stopping rule is its class and
-recall. `resolve_by` says which of several labels of a row counts. In the JSON of an
-object, "with" has its parameters.
+settings and the *fingerprint* of the pool, a hash of its rows; `present_head` returns
+the head after the changes of later lines. The *pool* is the table of unlabeled and
+labeled rows. To *certify* a recall is to label random rows until its confidence limit
+is large enough; the `key` of such a stopping rule is its class and recall. `resolve_by`
+says which of several labels of a row counts. In the JSON of an object, "with" has its
+parameters. NO_LABEL marks a missing label or prediction.
 """
 
 from bisect import bisect
@@ -313,6 +314,7 @@ class RecordedLearner:
             "budget": budget,
         }
         self.journal = path if isinstance(path, Journal) else Journal(path, head)
+        # `note` describes an incomplete line that was dropped from the file
         self.notes = [] if self.journal.note is None else [self.journal.note]
         try:
             if self.journal.head is None:
@@ -342,6 +344,7 @@ class RecordedLearner:
             known = self.journal.present_head()
             check_pool(known, pool, self.view.n_rows, path)
             with written_by(known["version"]):  # names the version in errors
+                # parameters that are newer than the journal have their defaults
                 learner = with_default_parameters(known["learner"])
                 stop = _without_certify(with_default_parameters(known["stop"]))
             names = {**learner["with"], **{k: known.get(k) for k in settings}}
@@ -785,6 +788,7 @@ class RecordedLearner:
 
 
 def _as_set(labels):
+    # With their types, because 1 and True are different labels.
     return {(type(label), label) for label in labels}
 
 

@@ -203,7 +203,7 @@ def forecast_text(learner, rules, n):
     `rules` are stopping rules. Some have a `limit` of the error rate and draw a share
     of the queried rows (`share_of`) for an audit.
     """
-    _, n_audited = learner.audit_
+    _, n_audited = learner.audit_  # numbers of wrong predictions and of audited rows
     audits = [rule for rule in rules if share_of(rule) > 0.0 and hasattr(rule, "limit")]
     if n_audited and audits:
         return _limit_text(audits[0], LearnerView(learner).audits, n)
@@ -211,7 +211,8 @@ def forecast_text(learner, rules, n):
 
 
 def _limit_text(rule, audits, n):
-    # Assumes the same error rate and the same share of audited rows as so far.
+    # Assumes the same error rate and the same share of audited rows as so far. The
+    # confidence of the limit is 1 - delta; `n_more` are further audited rows.
     n_audited = sum(size for _, size in audits)
     now, then = (
         f"{100 * audit_limit(audits, rule.delta, n_more):.0f}%"

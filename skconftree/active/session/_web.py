@@ -3,7 +3,8 @@
 The *journal* is the file of the labels. A row that is shown to a person is *reserved*:
 others do not see it until RESERVED_SECONDS after the last request of that person. A
 recall is *certified* by labels of random rows. `visible` removes control characters
-from a text.
+from a text. A question is asked `again` if it is for a second opinion, a further
+label of a labeled row.
 """
 
 from __future__ import annotations
@@ -515,6 +516,7 @@ class _Api:
             own = (
                 answer
                 for answer in self.session.answers()
+                # pairs of annotator and label; rows that only this person labeled
                 if answer["opinions"] == [(self.session.annotator, answer["label"])]
             )
             row = next((answer["row"] for answer in own), None)
@@ -597,6 +599,7 @@ class _Api:
 
     def _ended(self, progress):
         # Why the session has ended, and the estimate of the error rate.
+        # "rows": no row is left to label
         if progress.ended == "rows" and self.session._rows_of_others():
             return "The last rows are shown to other people. Reload the page later."
         n_lines, estimate = self._estimate

@@ -3,7 +3,9 @@
 The attribute `_model` of a forest has the trees as `model.trees`. A model `grows` if it
 learns row by row; it `is_compact` if it was saved for predictions alone. A *bound* is
 the split rule of a tree. Methods decorated by `reads` take the lock of the forest for
-reading.
+reading. Validated `rows` unpack into the matrix X, whether it is `finite` (without
+missing values), and the schema of the columns. `Voters` adds the class probabilities of
+trees to an array.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def limits_of_votes(model, rows, confidence_level):
 
     The vote of a tree on a row is the class proportions of the row's leaf.
     """
-    X, finite, _ = rows  # finite: whether X has no missing values
+    X, finite, _ = rows
     if model.grows:
         raise ValueError(
             "method='jackknife' needs the bootstrap samples of fit, but this forest "
@@ -174,7 +176,7 @@ class ForestPrediction(VotingForest):
                 voters.add(block, rows.finite, out[part][block_rows])
 
         self._in_parallel(add, X.shape[0], len(model.trees))
-        out /= voters.total
+        out /= voters.total  # sum of the weights of the trees
         return out
 
     @reads

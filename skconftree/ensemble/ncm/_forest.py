@@ -237,7 +237,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     verbose: int = 0
     random_state: Seed = None
 
-    _kind = NCMForestModel
+    _kind = NCMForestModel  # class of `_model`
     tree_errors_ = fitted("tree_errors", "Out-of-bag errors before the last update.")
     threshold_ = fitted("threshold", "Mean of the out-of-bag errors.")
     regrown_ = fitted("regrown", "Whether each tree was grown by the last call.")
@@ -267,6 +267,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
         samples = samples.restricted_to(
             samples.select_retained(self.max_stored_samples)
         )
+        # np.arange(0): no classes of earlier calls, whose codes could change
         update = Update(plan, samples, n_classes, np.arange(0), seed)
         new_trees = [
             TreeUpdate(i, tree=None, leaves=None) for i in range(self.n_estimators)
@@ -279,6 +280,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
     def _updated(self, plan, call, model):
         # The model after an update with further rows.
         n_classes, new_codes = len(call.classes), call.classes.indices_of(model.classes)
+        # the new rows, which follow `n_rows_seen` rows of earlier calls
         more = Samples.of(
             call.rows.X, call.labels, n_classes, model.seed, model.n_rows_seen
         )
@@ -296,6 +298,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
                 model,
                 function=update.with_leaf_counts,
             )
+        # number of rows of earlier calls; an error if they were not stored
         n_before = len(self._stored_samples(model).y)
         samples = model.samples.with_classes(n_classes, new_codes).concatenated(more)
         retained = samples.select_retained(self.max_stored_samples)
@@ -406,7 +409,7 @@ class NCMForestClassifier(VotingForest, NCMEstimator):
                 lambda rows: add_ncm_votes(trees, X[rows], out[rows]), blocks
             )
         else:
-            largest = largest_value(trees, X)
+            largest = largest_value(trees, X)  # absolute; the scale of the rounding
             means = self._in_threads(lambda tree: IntegerMeans(tree, largest), trees)
             shares = self._in_threads(LeafShares, trees)
             self._in_threads(

@@ -18,6 +18,9 @@ from scipy.sparse import issparse
 
 from ..._compat import InvalidParameterError
 from ...bounds._base import BaseBound
+
+# Compiled bounds that average over all candidate splits of a feature, compare limits of
+# their impurities, or test the features before that.
 from ...bounds._contract import EvidenceBound, IntervalBound, NodeTest
 from ...criteria._criterion import CRITERIA
 from ...tables._content_order import ContentOrder, hash_rows
@@ -313,7 +316,8 @@ class Update(NamedTuple):
         X, y, _, _ = self.samples
         index, tree, leaves, seed, times = tree_update
         if seed is not None:
-            # new rows are once in the sample (np.pad would be slower)
+            # New rows are once in the sample (np.pad would be slower). Stored counts
+            # have one byte, at most 255.
             new = np.ones(self.n_new, dtype=np.uint8)
             times = np.concatenate([times, new]).astype(np.uint32)
             tree, leaves = self.continued(tree, leaves, times, seed)
@@ -344,6 +348,7 @@ class Update(NamedTuple):
     def continued(self, tree, leaves, times, seed):
         """Add the new rows to a tree, and split the leaves that they reach further."""
         X, y, _, _ = self.samples
+        # leaf of each row; unknown ones are computed if the row is in the sample
         leaves = tree.leaves_of(X, leaves, times)
         tree = self.recounted(tree, leaves, y, times)
         if self.n_new == 0:  # none of them is stored
@@ -445,7 +450,7 @@ def resolve_plan(estimator):
     max_classes = MAX_NODES if estimator.max_classes is None else estimator.max_classes
     if isinstance(max_classes, Integral):
         max_classes = count_limit(max_classes)
-    elif isinstance(max_classes, str):
+    elif isinstance(max_classes, str):  # "sqrt"
         max_classes = None
     else:
         max_classes = float(max_classes)

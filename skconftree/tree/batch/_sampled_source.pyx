@@ -14,22 +14,30 @@ the codes row by row, `row_bytes` bytes each; that of a feature is at the `offse
 from libc.math cimport INFINITY, fmin, isnan
 from libc.string cimport memset
 
+# MAX_LEVELS, 256: number of levels up to which a feature that is not nominal is coded. An entry
+# of Column.order, in ascending order of values, is (row << 1) | (another value than before).
 from skconftree.tables._encoded_table cimport (
     MAX_LEVELS, CodeColumn, Column, EncodedTable, RowCodes, lower_edge_of,
 )
 from skconftree.tree._settings cimport GrowthSettings
+# MAX_TAGGED: largest count of a tagged row. MAX_COLUMNS: largest number of features whose codes
+# are counted together. Division: result of dividing rows by a cut.
 from skconftree.tree.batch._packed_rows cimport (
     MAX_COLUMNS, MAX_TAGGED, CodeTally, Division, class_of, count_of, counts_codes, divide_rows,
     row_of, tagged, restore_divided, tally_packed, walk_unpacked_tally,
 )
 from skconftree.tree.batch._partition cimport partition_values, scatter_values
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
+# ExaminedNode: class counts, and their sum n. NodeRecord: the range [start, end) of the rows.
+# RootStats: of the sample.
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
-# a walk over more than REPEATS copies of a row, on average, counts them together
+# a walk over more than REPEATS copies of a row, on average, counts them together;
+# ValueCounts: counts of the node's rows with (present) and without a value of a feature
 from skconftree.tree.split._scan cimport (
     BLOCK, REPEATS, Scan, ValueCounts, sum_values, clear_values,
 )
 from skconftree.tree.split._selection cimport tolerance_of   # scores that differ by less are equal
+# Children: of a split; child_of_code is the child of each category, NULL if it is numeric
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.utils._inline cimport highest_bit, midpoint, prefetch   # midpoint: a threshold
 from skconftree.utils._memory cimport Arena     # owns arrays
@@ -239,7 +247,7 @@ cdef void _sort_by_digits(RankSort sorter, intp_t n, intp_t shift, intp_t n_bits
     cdef uint32_t* bucket
     cdef uint64_t key
     cdef intp_t i, k
-    if n_bits > 6 and n_passes == 1:
+    if n_bits > 6 and n_passes == 1:     # two passes with fewer buckets each
         n_passes = 2
     digit_bits = (n_bits + n_passes - 1) // n_passes
     radix = <intp_t> 1 << digit_bits
@@ -389,10 +397,10 @@ cdef enum:
 # neighboring ranks. Only the rows of runs with a corner as good as the best cut between two
 # runs are sorted.
 #
-# The result of a Selection is the same to the last bit: a candidate that is left out is worse
-# than the best one by many times the tolerance of comparisons (_selection.pxd). If other
-# candidates are within a few tolerances of the best one, so that the result depends on their
-# order, the walk gives up.
+# The result of a Selection, which reads the candidates and keeps the best, is the same to the
+# last bit: a candidate that is left out is worse than the best one by many times the tolerance
+# of comparisons (_selection.pxd). If other candidates are within a few tolerances of the best
+# one, so that the result depends on their order, the walk gives up.
 cdef class PrunedWalk:
     """The candidates that can be the best, for at most n_rows rows and n_codes ranks."""
 
@@ -439,7 +447,7 @@ cdef class PrunedWalk:
         best = _limit_scores(self, scan, n_runs)
         if n_candidates == 0:
             return 0
-        if _mark_runs(self, n_runs, best + MARGIN * tolerance) > 0.5 * weight:
+        if _mark_runs(self, n_runs, best + MARGIN * tolerance) > 0.5 * weight:  # too many rows
             return -1
         for i in range(n):
             self.codes[n_marked] = codes[i]
@@ -479,7 +487,7 @@ cdef intp_t _count_runs(
 
 cdef float64_t _limit_scores(PrunedWalk pruned, Scan scan, intp_t n_runs) noexcept nogil:
     # Set the lower limits of the runs; return the best score of a cut between two runs. An
-    # outcome without rows has no score, or that of no split, which is the worst.
+    # outcome (child) without rows has no score, or that of no split, which is the worst.
     cdef float64_t scores[BLOCK]
     cdef intp_t runs[BLOCK]
     cdef uint64_t sums = 0, run
@@ -669,7 +677,8 @@ cdef class SampledSource(RowSource):
             counts = &count[0]
         with nogil:
             self._begin(&y[0], counts, settings.multiway)
-        self.longest_walk = REPEATS * self.n_rows   # largest number of rows, with repeats
+        # largest number of rows of a walk, with repeats; values of phi are tabulated up to it
+        self.longest_walk = REPEATS * self.n_rows
         if self.is_supported:
             self.order = RankSort(self.n_rows)
             if root.n_classes == 2 and self.n_rows >= MIN_PRUNED_ROWS:
@@ -812,7 +821,8 @@ cdef class SampledSource(RowSource):
         if self.columns[feature].has_missing:
             codes = self.present_codes
         else:
-            # if walk() counts for any number of levels
+            # if walk() counts for any number of levels; is_exact(): whether candidates and blocks
+            # do not depend on the order of the rows
             if self.n_to_count > 0 and (
                 counts_codes(self.node, self.n_walked, MAX_LEVELS) or self.is_exact(scan)
             ):
@@ -930,6 +940,7 @@ cdef class SampledSource(RowSource):
         )
 
     cdef void labeled_range(self, intp_t feature, float32_t* low, float32_t* high) noexcept nogil:
+        # The smallest and the largest value in the node, for a random threshold between them.
         cdef const uint64_t* rows = self.rows + self.node.record.start
         cdef int32_t missing = self.columns[feature].missing
         cdef intp_t least = -1, highest = -1, i

@@ -151,7 +151,8 @@ NODE_ARRAYS = ("parent", "n_node_samples", "counts", "impurity", "evidence")
 COSTS = "costs"  # one element per split
 COMPETITORS = "competitors"  # one element per split
 STOPS = "stops"  # one element per node
-VALUES = "values"  # one element per node
+# class probabilities, if they are not computed from the counts; one row per node
+VALUES = "values"
 OF_SPLITS = ("evidence", COSTS, COMPETITORS)
 LEAF = -2  # as a feature
 STRONG = -2.0  # evidence is strong if log10_expected_by_chance is below this
@@ -203,7 +204,7 @@ def row_bytes(array):
 
 
 def read_arrays(state, names, templates):
-    """Parse arrays like the `templates`; ValueError if the bytes are corrupt."""
+    """Parse arrays, with dtypes and shapes of `templates`; ValueError if corrupt."""
     if not isinstance(state, tuple) or not state or state[0] != STATE_VERSION:
         raise ValueError(
             f"The state of this tree does not have version {STATE_VERSION}: it was "
@@ -266,6 +267,7 @@ def _are_stops(stops, n_features):
 
 
 def _has_valid_features(evidence, n_features, field="runner_up_feature"):
+    # Whether a field has features, or negative values (LEAF, -1) if there is none.
     if evidence is None or field not in evidence.dtype.names:
         return True
     competitor = evidence[field]
@@ -281,8 +283,8 @@ NODE_DTYPE = np.dtype(
 BRANCHING_DTYPE = np.dtype(
     [("first", np.int32), ("n_codes", np.int16), ("missing_left", np.int16)], align=True
 )
-# As `first` of a split that is not nominal: MISSING_SEEN if training rows of the node
-# have missing values, so that their direction was learned.
+# As `first` of a leaf or of a split that is not nominal: MISSING_SEEN if training rows
+# of the split have missing values, so that their direction was learned; else NUMERIC.
 NUMERIC, MISSING_SEEN = -1, -2
 # Arrays of splits in a state, after those of nodes; one element per node, except
 # `child_of_code`.

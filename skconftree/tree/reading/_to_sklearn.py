@@ -16,6 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ..._compat import make_sklearn_tree
 from ...criteria._criterion import criterion_maker
+
+# MISSING: missing values as a category; UNKNOWN, -1: code of unknown categories
 from ...tables._features import MISSING, UNKNOWN
 from ...utils._warnings import warn
 from ._records import read_nodes
@@ -144,7 +146,7 @@ class _Targets(NamedTuple):
     node: int
     column: int
     nodes: list  # children and _UnknownLeaf, in the order of their codes
-    ends: list  # end of the range of codes of each
+    ends: list  # end of the range of codes of each, exclusive; the unknown code is -1
 
     def part(self, first, last):
         """Return a range of the targets, or the target itself if it is only one."""
