@@ -307,7 +307,7 @@ class Fitted(NamedTuple):
     names: dict  # of features and classes, as options of `node_table`
     n_nominal: int
     notes: list[str]
-    test: dict | None = None  # see `_fit._tested`
+    test: dict | None = None  # metrics on a test table, see `_fit._tested`
     validated: Validated | None = None
     model: object = None  # with a linear score, or the tree
 

@@ -4,8 +4,9 @@ All rows of a leaf have the same score, so that these strategies score leaves an
 rows within them. The *worth* of a leaf is its score. The *pool* is the table of
 unlabeled and labeled rows. Of the context of a query, `candidates` are the rows that
 can be queried, `grows` tells whether the tree is updated instead of refitted, `index`
-finds the rows of a leaf, and `kept` is a cache. The numbers FOR_ROWS and FOR_LEAVES
-separate random draws for different purposes.
+finds the rows of a leaf, `kept` is a cache, and `costs` are the costs of labels or
+None; `leaf_sizes` (candidates) and `leaf_counts` (labels) are indexed by node id. The
+numbers FOR_ROWS and FOR_LEAVES separate random draws for different purposes.
 """
 
 from __future__ import annotations

@@ -874,7 +874,7 @@ cdef class NCMGrower:
             self.rows[start + n_left + i] = self.right_rows[i]
         sizes[0] = n_left
         sizes[1] = n_right
-        tree.store_evidence(evidence)
+        tree.store_evidence(evidence)   # of the split of the next call
         tree.split(node, self.means, self.drawn_classes, self.sides, m)
         self.criterion.n_classes = self.K
         for z in range(2):

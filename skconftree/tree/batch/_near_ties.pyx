@@ -7,8 +7,10 @@ occurred once more. The outcome of a split for a row is the index of the child; 
 combination of outcomes, one of each compared split. A tally has the class weights of each cell.
 The code of a value is its rank or bin in the feature. K is the number of classes, P that of the
 classes present in the node, a that of the outcomes of the split, and b that of the outcomes of a
-competitor. Rows in node order are arranged so that a node is a range. `order` has the rows as
-entries (row << 1) | bit, in the order of a feature. See _near_ties.pxd.
+competitor. The position of a split is the largest code of its first child or, if the feature is
+sorted, the number of rows of that child. Rows in node order are arranged so that a node is a
+range. `order` has the rows as entries (row << 1) | bit, in the order of a feature. See
+_near_ties.pxd.
 """
 
 from libc.math cimport isnan, log, sqrt

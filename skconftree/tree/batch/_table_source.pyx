@@ -104,6 +104,7 @@ cdef class TableSource(RowSource):
         self.packed = CodeTally(K)
         self.histogram = <float64_t*> self.arena.take(MAX_LEVELS * (K + 1), sizeof(float64_t))
         self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
+        # scratch of divide(): next index to write of each child
         self.at = <intp_t*> self.arena.take(2 * n_levels, sizeof(intp_t))
         self.scratch = self.arena.take(rows.n_rows + 1, sizeof(float64_t))
         n_sorted = min(rows.n_rows, <intp_t> SORT_LIMIT)
@@ -119,6 +120,7 @@ cdef class TableSource(RowSource):
         cdef intp_t i
         if count != NULL:
             self.node.n_repeated = self.node.n      # rows, with repeats
+        # rows that a walk over them visits, with repeats
         self.n_walked = fmin(self.node.n_repeated, <float64_t> REPEATS * (end - start))
         if weight == NULL and not self.node.has_pool:
             self.packed.begin(self.node.n)
@@ -556,6 +558,7 @@ cdef inline bint _is_counted_sparse(
         return False
     if n_levels == 0:
         return not additive and not source.node.has_pool
+    # otherwise rows are sorted by code
     return counts_codes(source.node, source.n_walked, n_levels)
 
 

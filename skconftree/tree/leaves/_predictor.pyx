@@ -88,6 +88,7 @@ cdef class LeafPredictor:
         cdef intp_t c
         self.prediction = PREDICTIONS[prediction]
         self.power = 1.0
+        # not in a forest, which averages its trees
         self.calibrates = self.prediction == BY_BETTER and not in_forest
         self.counts_hits = self.prediction != BY_MAJORITY
         self.arena = Arena()
