@@ -47,6 +47,7 @@ MAX_NAMES = 60
 MAX_SCALED_WIDTH = 1000  # wider figures scroll, others are scaled to the page
 MISSING = " or missing"
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b", re.ASCII)
+# Styles of the classes of HTML elements, such as "fits", "boxes" and "aside".
 STYLE = resources.files(__package__).joinpath("_report.css").read_text("utf-8")
 
 
@@ -268,7 +269,7 @@ def settings_section(settings):
 def headline(results, baseline, classes, nodes):
     """Summarize accuracy, size and evidence of a tree, and its hardest classes."""
     accuracy = results[OUR_MODEL]["accuracy"]
-    frequency, _, largest = baseline
+    frequency, _, largest = baseline  # frequency and name of the largest class
     gain = difference(
         100 * (np.mean(accuracy) - frequency), f"always predicting {largest}"
     )
@@ -306,7 +307,7 @@ class Fitted(NamedTuple):
     names: dict  # of features and classes, as options of `node_table`
     n_nominal: int
     notes: list[str]
-    test: dict | None = None  # see `_fit._tested`
+    test: dict | None = None  # metrics on a test table, see `_fit._tested`
     validated: Validated | None = None
     model: object = None  # with a linear score, or the tree
 
@@ -355,6 +356,7 @@ def write_report(path, fitted, rows):
             yield f"<p>{tested_sentence(test)}.</p>"
             yield _confusion(test)
         if has_score(fitted.model):
+            # the list begins with its style and the score
             score, _, nested_list = nested_list.partition("</pre>")
             style, _, score = score.partition("<pre>")
             yield f"<h2>Linear score</h2>\n<pre>{score}</pre>"
@@ -419,7 +421,7 @@ def _columns(rows, nodes, feature_names, class_names):
 
     def shown(j):
         column = rows.columns[j]
-        if rows.parsers[j] is None:
+        if rows.parsers[j] is None:  # categories
             texts = np.array(
                 ["missing" if value is None else str(value) for value in column]
             )

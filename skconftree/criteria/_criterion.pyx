@@ -24,7 +24,8 @@ cdef float32_t TINY = 1e-30     # avoids a division by zero for empty children
 
 
 cdef inline float64_t _rest(float64_t total, float64_t part) noexcept nogil:
-    # total - part. With fractional weights, 0 becomes a rounding error, whose root is large.
+    # total - part. With fractional weights, 0 becomes a rounding error, whose square
+    # root is large.
     cdef float64_t rest = total - part
     return rest if rest > ROUNDING * total else 0.0
 

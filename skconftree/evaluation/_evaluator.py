@@ -33,11 +33,11 @@ from ..utils._types import Estimator, LabelsLike, RowsLike
 from ._metrics import (
     Baselines,
     Predictions,
-    Tally,
+    Tally,  # of the metrics: sums of weights of tested rows
     cohen_kappa,
     need_proba,
     resolved_scorers,
-    spread,
+    spread,  # moves columns of classes to their new indices
 )
 
 
@@ -361,6 +361,7 @@ class DelayedStep:
         `start` is the CPU time, in seconds, at which the update began.
         """
         run, learned = self.run, self.learned
+        # rows may have been added to `learned` right before an interruption
         if self._in_progress is not None and (
             not learned or learned[-1] is not self._in_progress[0]
         ):

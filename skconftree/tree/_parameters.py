@@ -37,10 +37,10 @@ from ..criteria._criterion import CRITERIA, criterion_maker
 from ..drift import BaseDetector, LocalRepair  # which replaces subtrees after a drift
 from ..drift._registry import DETECTORS, resolve_detector
 from ..tables._growth_data import (
-    KINDS,
+    KINDS,  # of sample weights: "frequency" (numbers of rows), "relative", "auto"
     LARGEST,
     MAX_NODES,
-    NEGLIGIBLE,
+    NEGLIGIBLE,  # share of the total weight
     resolve_max_features,
 )
 from ..utils._codec import NO_DEFAULT, merge_defaults
@@ -53,7 +53,8 @@ from .pruning._pruning import merge_leaves
 from .pruning._registry import PRUNINGS, prune, resolve_pruning
 
 MIN_BYTES = 65536  # smallest `max_bytes`
-# Rows from which a leaf counts them in bins, by `leaf_memory`. None: no limit.
+# Rows from which a leaf counts them in bins, by `leaf_memory`. None: no limit. With
+# "gaussian", a leaf stores moments of each feature and class instead.
 ROW_LIMIT = {"rows": None, "histogram": 64, "gaussian": None}
 # A growing leaf is a leaf of a tree trained by `partial_fit`. With leaf_memory="auto"
 # it stores up to AUTO_VALUES values, within the limits AUTO_ROWS of rows. All leaves
@@ -155,7 +156,7 @@ def _min_weight(harmless):
 def _is_multiway(splits, growth):
     if splits == "auto":
         splits = tree_defaults(growth.bound).nominal_splits
-    has_nominal = growth.schema.features is not None
+    has_nominal = growth.schema.features is not None  # None: all are numeric
     return has_nominal and splits == "multiway"
 
 

@@ -15,7 +15,7 @@ from libc.string cimport memset
 
 from skconftree.utils._guard cimport leave_guard, take_guard
 from skconftree.utils._memory cimport (
-    release_all, release, resized_array, new_array,
+    release_all, release, resized_array, new_array,     # of a list of allocated blocks
 )
 
 
@@ -204,7 +204,7 @@ cdef class ModelLock:
         if self.learner == thread or learning and hold != NULL:
             return REFUSED
         if hold != NULL:
-            hold.depth += 1
+            hold.depth += 1     # nested calls
             return ENTERED
         if (
             self.learner != 0 or self.n_waiting > 0 or learning and self.n_readers > 0
@@ -270,6 +270,7 @@ cdef class ModelLock:
         cdef Waiter* waiter = NULL
         cdef Waiter** end = &self.first
         if self._reserve(self.n_readers + self.n_waiting + 1):
+            # the last argument: filled with zeros
             waiter = <Waiter*> new_array(&self.blocks, 1, sizeof(Waiter), True)
         if waiter == NULL:
             return NULL

@@ -237,6 +237,7 @@ class Evaluation:
 
     def _stated_errors(self, context):
         # Probability that each prediction is wrong, according to the classifier.
+        # last step of a pipeline, and the function of the steps before it
         final, transform = final_step(context.estimator)
         if has_leaves(context.estimator) and hasattr(
             getattr(final, "tree_", None), "counts"
@@ -458,6 +459,7 @@ default="accuracy"
             Estimate and confidence limits; `print` shows them as a sentence.
         """
         check_is_fitted(self, "_codes")
+        # the first argument are stopping rules, here none
         return self._call_with_context([], self._strategy.report)
 
     def estimate_error(self, *, confidence: float = 0.95) -> EvaluationReport:

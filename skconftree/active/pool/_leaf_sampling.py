@@ -4,7 +4,9 @@ All rows of a leaf have the same score, so that these strategies score leaves an
 rows within them. The *worth* of a leaf is its score. The *pool* is the table of
 unlabeled and labeled rows. Of the context of a query, `candidates` are the rows that
 can be queried, `grows` tells whether the tree is updated instead of refitted, `index`
-finds the rows of a leaf, and `kept` is a cache.
+finds the rows of a leaf, `kept` is a cache, and `costs` are the costs of labels or
+None; `leaf_sizes` (candidates) and `leaf_counts` (labels) are indexed by node id. The
+numbers FOR_ROWS and FOR_LEAVES separate random draws for different purposes.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class LeafSampling(SamplingStrategy):
     3
     """
 
-    needs = ("leaves",)
+    needs = ("leaves",)  # what the strategy uses of the model
 
     def worth(self, counts: Floats, sizes: NDArray[Any], total: int) -> Floats:
         """Score leaves.
@@ -84,7 +86,8 @@ class LeafSampling(SamplingStrategy):
         return np.searchsorted(context.candidates, rows), scores
 
     def select_rows(self, context: QueryContext, k: int) -> tuple[Indices, Floats]:
-        # A subclass may override `select`.
+        # As `select`, but returns rows of the pool, not indices of candidates. A
+        # subclass may override `select`.
         is_overridden = type(self).select is not LeafSampling.select
         if is_overridden or context.costs is not None:
             return super().select_rows(context, k)

@@ -7,6 +7,8 @@ rows. A *bound* is the rule by which a tree decides whether to split; some bound
 use the unlabeled rows. To *replay* labels is to compute the state from them again.
 `refit` is False if the classifier is updated by `partial_fit`, else True or "auto".
 `_codes` are class indices of rows (-1: unlabeled), to which `_coder` converts labels.
+`_start` is the batch of labels passed to `fit`, `_answers` the batches of `teach`. With
+`prefit`, the classifier was already fitted.
 Methods decorated by `learns` lock the learner; those decorated by `reads_consistent`
 first complete or revert an interrupted update.
 """
@@ -88,6 +90,7 @@ class Pool:
     # The rows and their embedding, which do not depend on labels.
     def __init__(self, X, transform, neighbors, seed):
         self.X = X
+        # `neighbors` searches them, like scikit-learn's NearestNeighbors
         self._embedding_arguments = transform, neighbors, seed
 
     @property

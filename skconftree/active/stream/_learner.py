@@ -224,6 +224,9 @@ class StreamActiveLearner(
 
     _parameter_constraints = {
         "estimator": [HasMethods(["partial_fit", "predict"])],
+        # "uncertainty": the largest class probability is below a threshold, which is
+        # fixed, adaptive (variable) or adaptive and randomized; "selective_sampling"
+        # queries with a probability that increases with the uncertainty
         "strategy": [StrOptions(set(STREAM_STRATEGIES)), StreamStrategy],
         "budget": [Interval(Real, 0, 1, closed="right")],
         "strict_budget": ["boolean"],
@@ -692,7 +695,7 @@ class StreamActiveLearner(
 
     def __setstate__(self, state):
         super().__setstate__(read_parts(state))
-        check_strategy(self)
+        check_strategy(self)  # raises an error if its state is corrupt
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "estimator_")

@@ -36,8 +36,9 @@ from skconftree.utils._typedefs cimport (
 
 # Of each split: index of its first class mean, and number of its means.
 SPLIT_DTYPE = np.dtype([("first", np.int32), ("n", np.int32)], align=True)
-# Arrays with one element per class mean; all other arrays have one per node. The array of
-# the splits has the name "tests", which pickled trees contain too.
+# Arrays with one element per class mean: its values, its class (owner) and its side. All
+# other arrays have one element per node. The array of the splits has the name "tests", which
+# pickled trees contain too.
 CENTROID_ARRAYS = ("centroids", "owners", "sides")
 
 
@@ -73,7 +74,9 @@ cdef class NCMTree(NodeTable):
         self, n_features, n_classes, class_weight=None, keep_evidence=True,
         shrinkage=0.0, keep_costs=False, keep_competitors=False,
     ):
-        # The parameters are those of the base class. It has allocated its arrays of nodes,
+        # The parameters are those of the base class: which data of splits are stored (costs
+        # of look-ahead, competitors: best splits of other features), and the strength of the
+        # shrinkage of probabilities. The base class has allocated its arrays of nodes,
         # but could not call `_shapes` of this class. Allocate all arrays again, with those
         # of the splits.
         self._set_arrays(self._enlarged(self.capacity) | self._centroids_of(0))
@@ -356,7 +359,7 @@ cdef class NCMTree(NodeTable):
             )
             and all([len(arrays[name]) == n.sum() for name in CENTROID_ARRAYS])
             and np.all(arrays["sides"] <= 1)
-            and np.isfinite(arrays["centroids"]).all()      # they are rounded to integers
+            and np.isfinite(arrays["centroids"]).all()      # forests round them
         ):
             raise corrupt_state("tree", "its splits")
 
@@ -477,7 +480,7 @@ cdef class NCMGrower:
             raise ValueError("The sample is empty: all rows have count 0.")
         self.arena = Arena()
         self.contingency = Contingency(exact=False)     # without tests that enumerate tables
-        self.contingency.reserve(2, max(self.K, 2))
+        self.contingency.reserve(2, max(self.K, 2))     # children, classes
         # the compiled objects; the last argument is the largest class count
         self.criterion, self.bound = make_kernels(
             self.settings, max(self.K, 2), <intp_t> min(self.total_weight, 2.0**62)
@@ -871,7 +874,7 @@ cdef class NCMGrower:
             self.rows[start + n_left + i] = self.right_rows[i]
         sizes[0] = n_left
         sizes[1] = n_right
-        tree.store_evidence(evidence)
+        tree.store_evidence(evidence)   # of the split of the next call
         tree.split(node, self.means, self.drawn_classes, self.sides, m)
         self.criterion.n_classes = self.K
         for z in range(2):

@@ -335,9 +335,11 @@ class NCMTreeClassifier(TreePrediction, NCMEstimator):
         new_codes = call.classes.indices_of(model.classes)
         if self.update == "leaves":
             samples = None  # earlier rows were not stored
-            # only stored rows have ranks and are limited by class (`n_seen`)
+            # only stored rows have ranks (random numbers that select the rows to
+            # retain) and `n_seen`, the number of rows of each class so far
             new = Samples(call.rows.X, labels, ranks=None, n_seen=None)
             update = Update(plan, new, n_classes, new_codes, model.seed)
+            # tree 0 of a forest of one; the leaves of the rows are not known
             tree_update = TreeUpdate(0, model.tree, leaves=None)
             tree = update.with_leaf_counts(tree_update).tree
         else:

@@ -7,8 +7,10 @@ occurred once more. The outcome of a split for a row is the index of the child; 
 combination of outcomes, one of each compared split. A tally has the class weights of each cell.
 The code of a value is its rank or bin in the feature. K is the number of classes, P that of the
 classes present in the node, a that of the outcomes of the split, and b that of the outcomes of a
-competitor. Rows in node order are arranged so that a node is a range. `order` has the rows as
-entries (row << 1) | bit, in the order of a feature. See _near_ties.pxd.
+competitor. The position of a split is the largest code of its first child or, if the feature is
+sorted, the number of rows of that child. Rows in node order are arranged so that a node is a
+range. `order` has the rows as entries (row << 1) | bit, in the order of a feature. See
+_near_ties.pxd.
 """
 
 from libc.math cimport isnan, log, sqrt
@@ -38,6 +40,7 @@ cdef class RunnerUp:
         self.candidates = splitter.candidates
         self.rows = rows
         self.min_weight = min_weight
+        # influences on the gain of entropy, otherwise on that of Gini
         self.by_logarithms = splitter.node.settings.criterion == "entropy"
         self.arena = Arena()
         self.cells = <int32_t*> self.arena.take(CHUNK, sizeof(int32_t))
@@ -52,6 +55,7 @@ cdef class RunnerUp:
         cdef intp_t n = 0, i
         for i in range(MAX_STORED_COMPETITORS):
             self.competitors[i] = no_competitor()
+        # the splitter has found n competitors; -1 is none
         while (
             n < MAX_STORED_COMPETITORS and split.competitors[n].feature >= 0
             and split.competitors[n].cut.position >= 0
@@ -113,6 +117,7 @@ cdef class RunnerUp:
         self.candidates.count_children(feature, cut)
         competitor.n_children = <int16_t> self.candidates.children.n_outcomes
         competitor.missing_left = self.candidates.children.missing_left
+        # some rows of the node miss the value
         competitor.missing_seen = self.candidates.children.missing_seen
         competitor.gain = _gain(self, &self.candidates.children)
         # bits of `left`: which of the first 64 categories go left
@@ -353,6 +358,7 @@ cdef void _count_pairs(
 
 
 cdef float64_t _gain(RunnerUp runner_up, const Children* children) noexcept nogil:
+    # Impurity decrease; _improvement() multiplies it by the share of the node in the tree.
     return runner_up.splitter._improvement(children) * (
         runner_up.splitter.total_weight / runner_up.splitter.node.reweighted.n
     )
@@ -366,7 +372,7 @@ cdef void _set_gain(RunnerUp runner_up, Competitor* competitor, intp_t a) noexce
     cdef intp_t i, c, side
     children.n_outcomes = 2
     children.counts = runner_up.pair
-    children.scaled = runner_up.pair + 2 * K
+    children.scaled = runner_up.pair + 2 * K    # scratch for counts with class weights
     memset(runner_up.pair, 0, 2 * K * sizeof(float64_t))
     for i in range(a):
         for side in range(2):

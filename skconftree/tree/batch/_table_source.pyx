@@ -72,7 +72,9 @@ cdef class RowSource(Source):
     cdef ChildRows rows_of_child(
         self, intp_t feature, intp_t outcome, Segment* segment
     ) noexcept nogil:
-        return IN_RANGE     # where the rows of a child are stored: in its range of the arrays
+        # Where the rows of a child are stored: in its range of the arrays. Of a sparse feature:
+        # IN_SEGMENT, or nowhere if it IS_CONSTANT in the child.
+        return IN_RANGE
 
 
 cdef class TableSource(RowSource):
@@ -87,8 +89,8 @@ cdef class TableSource(RowSource):
         self.stored_order = StoredOrder(rows)
         self.n_rows = rows.n_rows
         self.has_segments = rows.sparse is not None
-        # A row of count k stands for k repeats. If there are more than REPEATS (4) on average,
-        # a walk adds those of a row together.
+        # A row of count k stands for k repeats. `longest_walk` is the largest number of rows, with
+        # repeats, of a walk. With more than REPEATS (4) on average, those of a row are added.
         self.longest_walk = REPEATS * rows.n_rows
         self.complete = True    # no numeric value is missing
         for f in range(rows.n_features):
@@ -102,6 +104,7 @@ cdef class TableSource(RowSource):
         self.packed = CodeTally(K)
         self.histogram = <float64_t*> self.arena.take(MAX_LEVELS * (K + 1), sizeof(float64_t))
         self.tally = <int32_t*> self.arena.take(n_levels * (K + 1), sizeof(int32_t))
+        # scratch of divide(): next index to write of each child
         self.at = <intp_t*> self.arena.take(2 * n_levels, sizeof(intp_t))
         self.scratch = self.arena.take(rows.n_rows + 1, sizeof(float64_t))
         n_sorted = min(rows.n_rows, <intp_t> SORT_LIMIT)
@@ -117,6 +120,7 @@ cdef class TableSource(RowSource):
         cdef intp_t i
         if count != NULL:
             self.node.n_repeated = self.node.n      # rows, with repeats
+        # rows that a walk over them visits, with repeats
         self.n_walked = fmin(self.node.n_repeated, <float64_t> REPEATS * (end - start))
         if weight == NULL and not self.node.has_pool:
             self.packed.begin(self.node.n)
@@ -195,7 +199,8 @@ cdef class TableSource(RowSource):
     cdef bint sum_roughly(
         self, const int32_t* features, intp_t n, float64_t* sums
     ) noexcept nogil:
-        # Row by row, for all columns of X: their values are next to each other.
+        # The same sums for n sorted features up to rounding: [2, K, d] values and squares, then
+        # smallest values. Row by row for all columns of X, whose values are next to each other.
         cdef intp_t K = self.node.n_classes
         cdef intp_t d = self.rows.n_features
         cdef intp_t start = self.node.record.start
@@ -207,7 +212,7 @@ cdef class TableSource(RowSource):
         cdef float64_t value
         cdef intp_t i, f
         if 2 * n < d:
-            return False
+            return False    # sum_by_class() is faster
         memset(sums, 0, (2 * K + 1) * d * sizeof(float64_t))
         for i in range(n):
             f = features[i]
@@ -236,7 +241,8 @@ cdef class TableSource(RowSource):
         cdef const uint32_t* entries
         cdef uint32_t n_cuts = 0, n_small = 0
         cdef intp_t p
-        # -1: walk() has to count them. n_admissible: cuts without a child that is too small.
+        # -1: walk() has to count them. n_admissible: cuts without a child that is too small, also
+        # after reweighting by class (min_reweighted).
         if not self._is_plain(feature) or self.node.class_weight != NULL:
             return -1
         entries = self.rows.columns[feature].order + self.node.record.start
@@ -398,7 +404,7 @@ cdef class TableSource(RowSource):
             for side in range(2):
                 children.rows[side] = position if side == 0 else end - start - position
                 children.n_labeled[side] = children.rows[side]
-                children.pool[side] = <float64_t> children.rows[side]
+                children.pool[side] = <float64_t> children.rows[side]   # weight; all are labeled
             return False
         if column.has_missing:
             memset(values.missing, 0, (K + 1) * sizeof(float64_t))
@@ -422,7 +428,7 @@ cdef class TableSource(RowSource):
                 values.labeled_missing += self.rows.y[row] < K
                 continue
             children.rows[side] += 1
-            children.pool[side] += w
+            children.pool[side] += w    # weight of labeled and unlabeled rows
             if self.rows.y[row] < K:
                 children.counts[side * K + self.rows.y[row]] += w
                 children.n_labeled[side] += 1
@@ -455,6 +461,7 @@ cdef class TableSource(RowSource):
         self, const NodeRecord* record, const Split* split, const intp_t* starts
     ) noexcept nogil:
         cdef const Children* children = &split.children
+        # `branch` has the child of each row; NULL if all splits are binary
         cdef bint multiway = self.rows.branch != NULL and children.child_of_code != NULL
         # Mark each row with its side. `unknown` is the child of the categories without
         # labeled rows, which are not in child_of_code.
@@ -481,6 +488,7 @@ cdef class TableSource(RowSource):
         )
 
     cdef int store_order(self, const NodeRecord* record) except -1 nogil:
+        # Before trial splits of look-ahead, which restore_order() reverts.
         return self.stored_order.store(record)
 
     cdef void restore_order(self) noexcept nogil:
@@ -550,6 +558,7 @@ cdef inline bint _is_counted_sparse(
         return False
     if n_levels == 0:
         return not additive and not source.node.has_pool
+    # otherwise rows are sorted by code
     return counts_codes(source.node, source.n_walked, n_levels)
 
 

@@ -1,11 +1,11 @@
 """Predictions of the leaves of an incrementally trained tree.
 
-A leaf has several models: its class frequencies, and naive Bayes over all its rows or over those
-since its creation. The hits of a model are the decayed weight of the rows that it predicted
-correctly, and the model with the most hits is used. The power of the tree calibrates naive
-Bayes: its probabilities are raised to it. A policy has the settings that the leaves share, a
-state is the data in a pickle. With shrinkage, class frequencies are shrunk toward those of the
-ancestors. See _predictor.pxd.
+A leaf has several models: its class frequencies, those of recent rows, and naive Bayes over all
+its rows or over those since its creation. The hits of a model are the decayed weight of the rows
+that it predicted correctly, and the model with the most hits is used. The power of the tree
+calibrates naive Bayes: its probabilities are raised to it. A policy has the settings that the
+leaves share, a state is the data in a pickle. With shrinkage, class frequencies are shrunk toward
+those of the ancestors. See _predictor.pxd.
 """
 
 from skconftree.utils._codec import corrupt_state
@@ -15,7 +15,8 @@ from libc.string cimport memset
 
 from skconftree.tree.leaves._bins cimport Bins, find_bins
 from skconftree.tree.leaves._moments cimport (
-    HIGH, LOW, MEAN, SQUARES, Moments, takes_two_values, weight_known,
+    HIGH, LOW, MEAN, SQUARES,   # rows of a block: largest, smallest, mean, squared deviations
+    Moments, takes_two_values, weight_known,
 )
 from skconftree.tree.leaves._rows cimport policy_of, project_row
 from skconftree.tree.nodes._shrinkage cimport fill_shrunk
@@ -87,6 +88,7 @@ cdef class LeafPredictor:
         cdef intp_t c
         self.prediction = PREDICTIONS[prediction]
         self.power = 1.0
+        # not in a forest, which averages its trees
         self.calibrates = self.prediction == BY_BETTER and not in_forest
         self.counts_hits = self.prediction != BY_MAJORITY
         self.arena = Arena()
@@ -128,7 +130,7 @@ cdef class LeafPredictor:
         if returns_class or self.counts_hits:
             self.predicted[<intp_t> MAJORITY] = _majority(self, tree, leaf.node)
         best_model = _best_model(self, leaf)
-        self.score_weight = 0.0
+        self.score_weight = 0.0     # 0: this row does not update the losses
         if self.counts_hits:
             for model in range(<int> ALL_ROWS, <int> OWN_ROWS + 1):
                 self.predicted[model] = self._score(leaf, <Model> model, x, row, &self.scratch)
