@@ -866,6 +866,7 @@ def _max_evidence(table):
     # branch separately has its largest possible likelihood.
     classes = np.sort(table.sum(axis=0))[::-1]
     filled = _filled(table.sum(axis=1), classes)
+    # the e-value of a single branch is its likelihood DM divided by the largest one
     likelihood = log_evalue(filled[:, np.newaxis]) + _log_largest(filled)
     return float(likelihood.sum() - _log_largest(classes))
 
