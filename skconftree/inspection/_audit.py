@@ -345,7 +345,7 @@ def _final(estimator):
 
 
 def _children(tree):
-    if hasattr(tree, "children"):
+    if hasattr(tree, "children"):  # a tree of this package
         return [tree.children(node).tolist() for node in range(tree.node_count)]
     pairs = zip(tree.children_left.tolist(), tree.children_right.tolist(), strict=True)
     return [[] if left < 0 else [left, right] for left, right in pairs]
@@ -485,7 +485,7 @@ def warn_of_training_rows(estimator, counts):
     """Warn if the counts per node and class are equal to those of the training rows."""
     final = _final(estimator)
     tree = final.tree_
-    if hasattr(tree, "counts"):
+    if hasattr(tree, "counts"):  # a tree of this package
         training = tree.counts
     elif final.class_weight is None:
         training = np.rint(

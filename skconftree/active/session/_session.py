@@ -24,7 +24,7 @@ from ...utils._codec import CannotBeRestored, from_json, written_by
 from ...utils._files import write_text
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._journal import (
-    NO_LABEL,
+    NO_LABEL,  # of a skipped row, or one whose label was withdrawn
     RESOLUTIONS,
     Journal,
     JournalError,

@@ -50,6 +50,10 @@ class StreamUpdates(Transactional):
     A model that counts the rows it has learned, see `counts_rows`, learns in place. The
     update is recorded first, so that an interrupted call can be completed, or dropped
     if nothing was learned. Any other model is copied first.
+
+    `_n_taught` is the number of labels that were passed to the learner, `_pending` has
+    a mask of the queried labels that were not, and `_unqueried` is the last row if its
+    label was not queried. `_stored_batches` are rows before there is a model.
     """
 
     _pending_update = None

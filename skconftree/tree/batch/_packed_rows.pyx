@@ -488,7 +488,7 @@ cdef intp_t walk_phi_tally(
     # For more than two classes, if phi is not the square: sums in the order of the classes.
     cdef intp_t K = scan.n_classes
     cdef const float64_t* phi = scan.phi
-    cdef int64_t* left = scan.int_counts
+    cdef int64_t* left = scan.int_counts    # scratch
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t sums[MAX_LEVELS]
     cdef intp_t size = _cumulate(tally, present, n_levels, sums, scan.position) - 1
@@ -520,8 +520,10 @@ cdef intp_t walk_phi_tally(
 cdef intp_t walk_unpacked_tally(
     Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels, const float64_t* total,
 ) noexcept nogil:
+    # `squares` and `right` are the sums of squares on both sides; on the right, of
+    # (total - left)^2 = total^2 + left^2 - left (2 total).
     cdef intp_t K = scan.n_classes
-    cdef int64_t* left = scan.int_counts
+    cdef int64_t* left = scan.int_counts    # scratch
     cdef int64_t* doubled = scan.int_counts + K
     cdef int64_t squares = 0, right = 0, weight = 0, l, w
     cdef intp_t size = 0, k, b, c
