@@ -74,7 +74,8 @@ class Predictions:
     def with_classes(self, at, n):
         """Return a copy for n classes, which include the previous ones.
 
-        `at` are the indices of the previous classes among them, followed by -1.
+        `at` are the indices of the previous classes among them, followed by -1, so that
+        -1 (no prediction) stays -1.
         """
         return Predictions(
             (

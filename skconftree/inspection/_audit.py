@@ -345,7 +345,7 @@ def _final(estimator):
 
 
 def _children(tree):
-    if hasattr(tree, "children"):
+    if hasattr(tree, "children"):  # a tree of this package
         return [tree.children(node).tolist() for node in range(tree.node_count)]
     pairs = zip(tree.children_left.tolist(), tree.children_right.tolist(), strict=True)
     return [[] if left < 0 else [left, right] for left, right in pairs]
@@ -485,7 +485,7 @@ def warn_of_training_rows(estimator, counts):
     """Warn if the counts per node and class are equal to those of the training rows."""
     final = _final(estimator)
     tree = final.tree_
-    if hasattr(tree, "counts"):
+    if hasattr(tree, "counts"):  # a tree of this package
         training = tree.counts
     elif final.class_weight is None:
         training = np.rint(
@@ -866,6 +866,7 @@ def _max_evidence(table):
     # branch separately has its largest possible likelihood.
     classes = np.sort(table.sum(axis=0))[::-1]
     filled = _filled(table.sum(axis=1), classes)
+    # the e-value of a single branch is its likelihood DM divided by the largest one
     likelihood = log_evalue(filled[:, np.newaxis]) + _log_largest(filled)
     return float(likelihood.sum() - _log_largest(classes))
 

@@ -734,7 +734,7 @@ class FeatureImportanceDisplay(CurveDisplay):
                 "max_columns must be an integer of at least 1, or None. Got "
                 f"{max_columns!r} instead."
             )
-        ax = self._begin(ax)
+        ax = self._begin(ax)  # sets `ax_`, `figure_` and `lines_`
         result = self.importance
         order = result.order()[:max_columns]
         heights = np.arange(len(order))[::-1]

@@ -18,7 +18,7 @@ import numpy as np
 from ._tree_layout import (
     Picture,
     arrange,
-    cut,
+    cut,  # shortens a text to a width
     edge_labels,
     single_line,
     width_of,
@@ -105,7 +105,8 @@ class PlotPicture(Picture):
         """Draw the tree down to a level (None: all) on axes, or in a new figure."""
         import matplotlib.pyplot as plt
 
-        self.at = arrange(self.nodes, max_depth)  # positions of the drawn nodes
+        # positions of the drawn nodes; `table` maps a node to its record in `nodes`
+        self.at = arrange(self.nodes, max_depth)
         self.statistics, self.scale = self._statistics()
         width, height = width_of(self.at), 1 - min(y for _, y in self.at.values())
         has_axes = ax is not None
@@ -305,7 +306,7 @@ class PlotPicture(Picture):
 
     def _leaf_box_style(self, row):
         """Style of the box of a leaf."""
-        best, opacity = self.leaf_style(row)
+        best, opacity = self.leaf_style(row)  # the most probable class
         return {
             "facecolor": _mixed(self.colors[best], self.ground, opacity),
             "edgecolor": self.colors[best],

@@ -42,7 +42,7 @@ class GrowFromRows(NamedTuple):
         """Grow the subtree from gathered rows (`_steps.Collected`)."""
         rows = rows.in_order()
         distinct = rows.weights  # without repetitions
-        if self.has_distinct and distinct is None:
+        if self.has_distinct and distinct is None:  # each row counts once
             distinct = np.ones(len(rows.y))
         columns = [self._column(f, codes) for f, codes in enumerate(rows.columns)]
         return self.grow_below(node, columns, rows.y, rows.counts, distinct)
@@ -129,7 +129,7 @@ class SampleNodes:
         for metadata in column_metadata:
             occurs = root_counts[start : start + metadata.n_levels].any(axis=1)
             start += metadata.n_levels
-            if metadata.levels is None:
+            if metadata.levels is None:  # nominal
                 occurs[:] = True
             self._present.append(np.flatnonzero(occurs))
             if metadata.levels is not None:
@@ -141,7 +141,7 @@ class SampleNodes:
                     None
                     if metadata.lower_edges is None
                     else metadata.lower_edges[occurs],
-                    bool(metadata.has_missing and occurs[-1]),
+                    bool(metadata.has_missing and occurs[-1]),  # NaN is the last level
                 )
             self.column_metadata.append(metadata)
         starts = np.cumsum(
@@ -328,6 +328,7 @@ class PartedData:
         with self._table_lock:
             if self._table is None:
                 if not self._engine.is_one_part and self.n_rows > MAX_GATHERED:
+                    # "codes" identifies the warning
                     warn_once(self, "codes", self._memory_message())
                 self._table = EncodedTable.of_codes(self.n_rows, self._coded_columns())
             return self._table

@@ -43,7 +43,7 @@ from ._coded_part import CodedPart
 from ._dask import DaskArrays, DaskParts
 from ._data import PartedData
 from ._encoding import (
-    COLUMNS_AT_ONCE,
+    COLUMNS_AT_ONCE,  # number of columns that are read or encoded at a time
     CategoryCounts,
     Coding,
     ColumnValues,
@@ -208,7 +208,8 @@ class PartedTable(NamedTuple):
         return row_indices[row_indices >= 0]
 
     def _sizes_of_codes(self):
-        # Return the number of levels of the nominal columns, else 0, and the types.
+        # Return the number of levels of the nominal columns, else 0, and the types. One
+        # level is for unknown categories. `features` is None without nominal columns.
         features, n_levels = self.schema.features, [0] * self.schema.n_features
         if features is not None:
             n_levels = np.where(features.is_categorical, features.n_categories + 1, 0)
@@ -218,7 +219,8 @@ class PartedTable(NamedTuple):
     def _count_columns(self, max_bins, thread_team, codes):
         # Find the codes of the numeric columns. Return functions that create their
         # coders, their metadata (a `CodedColumn` of one row each), and the columns
-        # whose codes are not in `codes` yet.
+        # whose codes are not in `codes` yet. `has_code_per_value` is whether each value
+        # has its own code, not a bin. `max_bins` is 0 without bins.
         n_levels, dtypes = self._sizes_of_codes()
         numeric = [j for j, n in enumerate(n_levels) if not n]
         n_threads = 1 if thread_team is None else thread_team.n_threads
@@ -229,6 +231,7 @@ class PartedTable(NamedTuple):
         for start in range(0, len(numeric), size):
             group = numeric[start : start + size]
             values = {
+                # `has_cells`: the first pass may count cells, which take much memory
                 j: ColumnValues(max_bins, has_cells=k < at_once)
                 for k, j in enumerate(group)
             }
@@ -275,6 +278,7 @@ class PartedTable(NamedTuple):
         # Count the values of columns. After the first pass, a group of columns is
         # counted until all of its bins are known.
         self._count(values, list(values), thread_team)
+        # a query is None if nothing remains to be counted
         while pending := [j for j in values if values[j].query]:
             group = pending[:at_once]
             while pending := [j for j in group if values[j].query]:
@@ -318,7 +322,7 @@ class PartedTable(NamedTuple):
                 codes,
                 columns,
                 reader,
-                coding.of_columns(columns).with_coders(),
+                coding.of_columns(columns).with_coders(),  # created here
             )
             self.parts.each(write, names, *self._by_row, thread_team=thread_team)
 
@@ -443,7 +447,7 @@ def _read_columns(parts, columns, categorical_features, mask, caller):
         warn_of_unparseable(
             table, lambda j: categories.of(features, j), features, MAX_CATEGORIES
         )
-    features = categories.within_limits(features)
+    features = categories.within_limits(features)  # ignores columns that identify rows
     return Schema(len(columns), names_of(empty), features), categories
 
 

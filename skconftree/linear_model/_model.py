@@ -149,7 +149,10 @@ class OASISModel:
         return scaled(X, self.mean, self.scale, intercept)
 
     def odds(self, X):
-        """Odds of each binary problem; 1 to 1 before there are particles."""
+        """Odds of each binary problem; 1 to 1 before there are particles.
+
+        They are pairs of numbers: likelihoods of the positive and negative label.
+        """
         if self.particle_filter is None:
             return np.ones((len(X), count_problems(len(self.classes)), 2))
         return self.particle_filter.odds(self.scaled(X))
@@ -191,7 +194,10 @@ class OASISModel:
         """Reserve memory for further rows: none, the filter has a fixed size."""
 
     def learn(self, call, *, resample, return_odds):
-        """Learn rows in their order; return the odds of each before it was learned."""
+        """Learn rows in their order; return the odds of each before it was learned.
+
+        `resample` is whether particles are resampled and moved.
+        """
         X, begin = call.rows.X, self.n_taken
         self.n_taken = 0
         odds = None
@@ -282,6 +288,7 @@ class QueryMixin:
             return distance.min(axis=1, initial=0.5)
         X, model = self._rows(X), self._model
         if model.grows:
+            # weights of the planes on both sides: [row, problem, side]
             sides = model.particle_filter.sides(model.scaled(X))
         else:
             sides = np.full((len(X), count_problems(len(model.classes)), 2), 0.5)

@@ -27,7 +27,7 @@ from ..utils._codec import (
 )
 from ..utils._doc_links import DocLinkMixin
 from ..utils._types import TableLike
-from ._features import MISSING
+from ._features import MISSING  # the category of missing values
 from ._schema import Schema
 
 
@@ -312,7 +312,7 @@ def _valid_parts(schema, tested, missing):
 
 def _are_tests(values, categories):
     if categories is None:
-        return is_array(values, np.float64, (None,))
+        return is_array(values, np.float64, (None,))  # None: any length
     return is_array(values, np.intp, (None,)) and bool(
         ((values >= 0) & (values < len(categories))).all()
     )

@@ -200,6 +200,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
                 starts += [i] if i else []
         if len(starts) > 1:  # all rows are checked before the first run is learned
             caller, model = type(self).__name__, self._model
+            # `first` and `more` read the first rows, or further ones
             if model is None:
                 rows = Schema.first(X, caller, self.categorical_features)
             else:
@@ -256,7 +257,7 @@ class GrownClassifier(CallbackSupportMixin, ModelClassifier):
         resizing = Resizing(
             pools={},  # resized tables of unlabeled rows, for trees that share them
             n_features=schema.n_features,  # old number
-            classes_at=classes.indices_of(model.classes),
+            classes_at=classes.indices_of(model.classes),  # new index of each old class
             n_classes=len(classes),
             is_nominal=tuple(is_nominal for _, is_nominal in columns),  # new columns
             class_weight=resolve_class_weight(weight, classes.names, codes, None),
@@ -348,7 +349,7 @@ class ReadableTree:
         check_competitors(self, competitors)
         return [
             explanation
-            for _, block in blocks(rows)
+            for _, block in blocks(rows)  # dense blocks of a sparse table
             for explanation in explain_rows(self, block, competitors)
         ]
 
@@ -519,7 +520,7 @@ class ReadableTree:
                 "A tree whose leaves predict by naive Bayes cannot be converted to "
                 "scikit-learn. Set leaf_prediction='majority' and fit the tree again."
             )
-        warn_of_missing([self])
+        warn_of_missing([self])  # which other tools may handle differently
         return to_sklearn(self)
 
     @names_class

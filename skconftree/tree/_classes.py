@@ -33,7 +33,7 @@ from ._growth import (
     check_stream,
     make_stream_model,
 )
-from ._intervals import LeafLimits
+from ._intervals import LeafLimits  # confidence limits of leaf probabilities
 from ._model import NO_POOL, TreePrediction
 from ._parameters import CONSTRAINTS, COUNTERPARTS, resolve_split_rule
 
@@ -634,7 +634,7 @@ class ConfidenceTreeClassifier(
 
     def _started(self, call):
         # Called by `learn`: make a model that grows, new or with the present tree.
-        if self._model is not None:
+        if self._model is not None:  # the model has a split rule
             return make_stream_model(
                 self, self._model, call, split_rule=None, owner=self
             )

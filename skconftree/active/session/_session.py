@@ -24,7 +24,7 @@ from ...utils._codec import CannotBeRestored, from_json, written_by
 from ...utils._files import write_text
 from ...utils._types import Floats, LabelsLike, Stops, TableLike
 from .._journal import (
-    NO_LABEL,
+    NO_LABEL,  # of a skipped row, or one whose label was withdrawn
     RESOLUTIONS,
     Journal,
     JournalError,
@@ -54,7 +54,7 @@ from ._explanations import (
     read_suggestions,
 )
 from ._export import FORMATS
-from ._terminal import ENDS, label_at_terminal
+from ._terminal import ENDS, label_at_terminal  # ENDS: texts of the reasons to end
 
 if TYPE_CHECKING:
     from ..pool._estimate import ErrorEstimate
@@ -524,12 +524,15 @@ class LabelingSession:
         record = self._record
         if self.budget is not None and record.ledger.n_answers >= self.budget:
             return "budget"
+        # a stopping rule is reached, and no row of the last query is open;
+        # `uncertified` returns the rule without a certified recall, or None
         if record.is_query_complete and record.reached():
             self._uncertified = record.uncertified()
             return "rule" if self._uncertified is None else "discovery"
         return None
 
     def _question_of(self, queried):
+        # a model needs labels of two classes; the learner may hide its predictions
         prediction = probability = None
         if self._record.has_model and self._record.view.shows_predictions:
             X = take(self._record.view.X, np.array([queried.row]))
@@ -670,7 +673,7 @@ class LabelingSession:
         """
         # asks: whether the person is asked to certify the recall
         ended, asks, rule = self._next()[2], False, self._recall_rule
-        limits = self._record.limits(self._rules)
+        limits = self._record.limits(self._rules)  # of the error, by rules with one
         if ended == "discovery":
             rule = self._uncertified
             asks = not self._record.is_decided(rule)
@@ -766,6 +769,7 @@ class LabelingSession:
             The share of wrong predictions with confidence limits; `str` returns it as a
             sentence. With a :class:`ModelEvaluator`, the report of its metric.
         """
+        # the learner with all labels, also those of an incomplete query
         return self._record.complete_learner().estimate_error(confidence=confidence)
 
     def estimate_suggested_error(

@@ -50,10 +50,15 @@ class StreamUpdates(Transactional):
     A model that counts the rows it has learned, see `counts_rows`, learns in place. The
     update is recorded first, so that an interrupted call can be completed, or dropped
     if nothing was learned. Any other model is copied first.
+
+    `_n_taught` is the number of labels that were passed to the learner, `_pending` has
+    a mask of the queried labels that were not, and `_unqueried` is the last row if its
+    label was not queried. `_stored_batches` are rows before there is a model.
     """
 
     _pending_update = None
 
+    # `Transactional` calls `_recover` before each call of a method.
     def _is_consistent(self):
         return self._pending_update is None
 
@@ -215,7 +220,8 @@ class StreamUpdates(Transactional):
 
     def _with_labels(self, leaves, model, X, y):
         # Label counts of leaves, before the labels are learned. The first labels of a
-        # model are counted in the leaves that they create.
+        # model are counted in the leaves that they create. `needs` of a strategy are
+        # what it decides by; `final_step` is that of a pipeline.
         final, transform = final_step(model)
         if "leaves" not in self._strategy.needs or not hasattr(final, "classes_"):
             return leaves
@@ -240,6 +246,7 @@ class StreamUpdates(Transactional):
         self._learn_inplace(PendingUpdate(row, self._without_label(row), None, None))
 
     def _without_label(self, X):
+        # `missing_label` of a semi-supervised classifier marks unlabeled rows
         marker = getattr(self.estimator, "missing_label", None)
         return np.full(X.shape[0], marker)
 
@@ -257,7 +264,7 @@ def counts_rows(model):
 @lru_cache
 def _is_countable(kind):
     return (
-        issubclass(kind, Lockable)
+        issubclass(kind, Lockable)  # a class of this package, or derived from one
         and kind.__module__.startswith(__package__.partition(".")[0] + ".")
         and "sample_weight" in signature(kind.partial_fit).parameters
     )
@@ -287,7 +294,7 @@ def write_parts(state):
         kind = type(running).__name__
         written = write_detector(running)
         if type(written) is tuple and _kernel(kind, state) is not type(running):
-            # only a pickle can restore it
+            # only a pickle can restore it; skops raises an error with this reason
             written = PickleOnly(running, DETECTOR_CHANGED)
         state["_detector"] = (kind, written)
     return state

@@ -283,7 +283,7 @@ class OutOfBag(NamedTuple):
 
 
 class ForestDrift(NamedTuple):
-    """A `Drift` of the tree at index `tree`; `row` counts the rows of the forest."""
+    """A drift of the tree at index `tree`; `row` counts the rows of the forest."""
 
     row: int
     node: int
@@ -469,7 +469,10 @@ class ForestModel:
         return self._voters
 
     def vote_weights(self, vote):
-        """Weights of the trees according to `vote` of the forest; None: equal."""
+        """Weights of the trees according to `vote` of the forest; None: equal.
+
+        `vote` is "mean", or "accuracy", which weights trees by their `records`.
+        """
         if vote == "mean" or self.records is None:
             return None
         return vote_weights(self.records)
@@ -489,7 +492,7 @@ class ForestModel:
 
         `call` has the validated arguments of `partial_fit`.
         """
-        if call.rows.schema.features is not None:
+        if call.rows.schema.features is not None:  # there are nominal columns
             for tree in self.trees:
                 tree.grower.reserve_codes(call.rows.schema.max_categories)
 

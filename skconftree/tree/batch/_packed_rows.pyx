@@ -6,7 +6,7 @@ of each code in a node; they are packed if those of all classes are in one 64-bi
 a `Scan`, which scores them: it emits them. If the criterion is additive, it passes sums over
 classes of phi(count), the criterion's function of a count. A tagged row is (count << 48) | (class
 << 32) | row. K is the number of classes. RowCodes has the codes row by row, in `row_bytes` bytes;
-that of a feature is at the `offset` of its column. See also _packed_rows.pxd.
+that of a feature is at the `offset` of its column. An Arena owns arrays. See _packed_rows.pxd.
 """
 
 cimport cython
@@ -50,6 +50,7 @@ cdef void tally_packed(
     const uint8_t* column, intp_t stride, const int32_t* codes, const uint64_t* rows,
     intp_t n, intp_t bits, uint64_t* tally, uint64_t* present,
 ) noexcept nogil:
+    # The codes are in `codes`, in the order of `rows`, or in `column`, by row of the table.
     cdef intp_t i, code
     cdef uint64_t row
     if codes != NULL:
@@ -138,6 +139,7 @@ cdef void divide_rows(           # -side is a mask
     const code_t* column, intp_t stride, const uint64_t* rows, intp_t n, int32_t cut,
     intp_t bits, uint64_t* divided, Division* result,
 ) noexcept nogil:
+    # Rows whose code is at most `cut` are written from the front, the others from the end.
     # Without branches, which the processor cannot predict: a row is written to both ends, and
     # the wrong copy is overwritten later, or is in the same place.
     cdef uint64_t* end = divided + n - 1
@@ -161,8 +163,8 @@ cdef void divide_rows(           # -side is a mask
             key = (<uint64_t> <uint32_t> (cut - code) << 32) | row_of(row)
             below = key if key < below else below
     result.n_left = left
-    result.right = right
-    result.below = row_of(below)
+    result.right = right            # packed class counts of the rows that go right
+    result.below = row_of(below)    # not a row if codes are bytes
     result.above = row_of(above)
     result.code_above = <uint32_t> ((above >> 32) + cut + 1)
 
@@ -184,6 +186,8 @@ cdef void count_codes(
     const counted_code_t* codes, intp_t n, const label_t* y, const int32_t* count,
     const float64_t* weight, intp_t n_codes, intp_t width, int32_t* tally, float64_t* out,
 ) noexcept nogil:
+    # Weights by code and class: out [n_codes, width]. width: number of classes, or one more if
+    # there are unlabeled rows. tally: scratch of the same size.
     cdef intp_t i
     if weight != NULL:
         memset(out, 0, n_codes * width * sizeof(float64_t))
@@ -205,7 +209,7 @@ cdef void count_codes(
 cdef void code_neighbors(        # are larger than any on this side
     const uint8_t* codes, intp_t n, uint8_t position, intp_t* below, intp_t* above
 ) noexcept nogil:
-    # Without branches, many codes at a time.
+    # The largest code up to `position`, and the smallest above. No branches: many codes at a time.
     cdef uint8_t down = MAX_LEVELS - 1
     cdef uint8_t up = MAX_LEVELS - 1
     cdef uint8_t below_by, above_by
@@ -224,6 +228,7 @@ cdef void code_neighbors(        # are larger than any on this side
 cdef void sort_codes(
     const uint8_t* codes, intp_t n, intp_t n_levels, int32_t* sorted_codes, uint32_t* entries,
 ) noexcept nogil:
+    # entries: (row << 1) | 1 if the code differs from the previous one, else row << 1.
     if n <= SHORT_SORT:
         _insertion_sort_codes(codes, n, sorted_codes, entries)
     else:
@@ -283,6 +288,7 @@ cdef class CodeTally:
 
     def __init__(self, intp_t n_classes):
         self.n_classes = n_classes
+        # first those of one column alone, then of up to MAX_COLUMNS that are counted together
         self.arena = Arena()
         self.counts = <uint64_t*> self.arena.take_zeros(
             (1 + MAX_COLUMNS) * MAX_LEVELS, sizeof(uint64_t)
@@ -363,6 +369,7 @@ cdef class CodeTally:
 cdef intp_t _walk(
     CodeTally code_tally, intp_t position, Scan scan, intp_t n_levels, const float64_t* total
 ) noexcept nogil:
+    # Returns the number of candidates; `position` is that of a column in the tally.
     cdef uint64_t* counts = code_tally.counts + position * MAX_LEVELS
     cdef uint64_t* present = code_tally.present + position * PRESENT_UINT64
     if scan.additive and not scan.squares:  # squares: phi(count) is count^2
@@ -374,7 +381,8 @@ cdef intp_t _walk(
 
 # Walks over tallies of codes, whose integer counts are exact in any order. They emit the same
 # as Scan.walk_histogram, in one block, because there are at most BLOCK codes. The bits of
-# `present` mark the codes that have rows. Tally and bits are zero afterwards.
+# `present` mark the codes that have rows. Tally and bits are zero afterwards. `left`, `n_left`,
+# `phi_left` and `position` of a Scan have one candidate each; process_block() scores them.
 
 cdef intp_t walk_two_class_tally(
     Scan scan, uint64_t* tally, uint64_t* present, intp_t n_levels
@@ -480,7 +488,7 @@ cdef intp_t walk_phi_tally(
     # For more than two classes, if phi is not the square: sums in the order of the classes.
     cdef intp_t K = scan.n_classes
     cdef const float64_t* phi = scan.phi
-    cdef int64_t* left = scan.int_counts
+    cdef int64_t* left = scan.int_counts    # scratch
     cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
     cdef uint64_t sums[MAX_LEVELS]
     cdef intp_t size = _cumulate(tally, present, n_levels, sums, scan.position) - 1
@@ -512,8 +520,10 @@ cdef intp_t walk_phi_tally(
 cdef intp_t walk_unpacked_tally(
     Scan scan, int32_t* tally, uint64_t* present, intp_t n_levels, const float64_t* total,
 ) noexcept nogil:
+    # `squares` and `right` are the sums of squares on both sides; on the right, of
+    # (total - left)^2 = total^2 + left^2 - left (2 total).
     cdef intp_t K = scan.n_classes
-    cdef int64_t* left = scan.int_counts
+    cdef int64_t* left = scan.int_counts    # scratch
     cdef int64_t* doubled = scan.int_counts + K
     cdef int64_t squares = 0, right = 0, weight = 0, l, w
     cdef intp_t size = 0, k, b, c

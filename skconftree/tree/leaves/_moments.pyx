@@ -1,10 +1,11 @@
 """Moments of each class, and truncation of normal distributions.
 
-`blocks` (of type `Blocks`) owns the memory. A block of `Moments` has the statistics of one
-class; if values are missing, `known` is the weight of the rows that have a value of each feature.
-The sides of a cut (threshold) are 0 (left: values up to the threshold) and 1 (right). A share is a
-fraction of the rows. A state is the bytes in a pickle. LANES numbers are processed together, by
-vector instructions. See _moments.pxd.
+`blocks` (of type `Blocks`) owns the memory. A block of `Moments` has the statistics of one class
+(index n_classes: of all), each by feature: MEAN, SQUARES (sum of squared deviations), LOW and HIGH
+(range). `n` is the weight of its rows; if values are missing, `known` is the weight of the rows
+that have a value of each feature. The sides of a cut (threshold) are 0 (left: values up to the
+threshold) and 1 (right). A share is a fraction of the rows. A state is the bytes in a pickle.
+LANES numbers are processed together, by vector instructions. See _moments.pxd.
 """
 
 from libc.math cimport INFINITY, erf, exp, sqrt
@@ -194,6 +195,7 @@ cdef void rough_shares(
     const Moments* moments, intp_t n_features, intp_t c, intp_t feature,
     const float64_t* thresholds, intp_t n, float64_t weight, float32_t* shares,
 ) noexcept nogil:
+    # The same times a weight, less accurate. `thresholds` has LANES elements; n of them are used.
     cdef const float64_t* block = moments.blocks[c]
     cdef float64_t mean = block[feature]
     cdef float64_t low = block[LOW * n_features + feature]
@@ -434,8 +436,8 @@ cdef read_moments(
     StateReader reader, Blocks* blocks, Moments* moments, intp_t n_features,
     intp_t n_classes, const float64_t* counts,
 ):
-    # If there are moments, each class with rows has a block, and there is one for all classes
-    # together. require() raises an error if the state is corrupt.
+    # If there are moments, each class with rows (`counts`) has a block, and there is one for all
+    # classes together. require() raises an error if the state is corrupt.
     cdef uint8_t n_parts
     cdef intp_t c
     reader.take(&n_parts, 1)

@@ -2,7 +2,10 @@
 
 A code is the integer of a category; a split may get codes that it did not have before. A lane is
 the position of a row in a group of rows that are routed together. Random numbers are hashes of a
-key (`mix`, `unit` of utils/_draws.pxd), so they do not depend on the order of the calls.
+key (`mix`, `unit` of utils/_draws.pxd), so they do not depend on the order of the calls. The
+arrays `branching` and `child_of_code` (size: `n_mapped_codes`) of a tree have the branches of
+nominal splits. `child_of` is the child for a row, or the node itself if the row has an unknown
+category.
 """
 
 import numpy as np
@@ -114,7 +117,7 @@ cdef class NodeRanges:
         return 0
 
     cdef int _begin(self, Tree tree) except -1:
-        tree._check_root()
+        tree._check_root()      # raises an error if the tree is empty
         if self.n_rows > 0 and tree.n_features != (
             self.stored if self.X is None else self.X
         ).shape[1]:
@@ -161,7 +164,7 @@ cdef class NodeRanges:
         cdef int32_t* rows
         cdef int32_t* old_node
         cdef int32_t* new_node
-        while node >= 0:
+        while node >= 0:        # next_below: the next descendant of `top` in preorder, or -1
             total += self.size[node]
             mixed |= node != top and self.size[node] > 0
             node = tree.next_below(top, node)
@@ -262,7 +265,8 @@ cdef class NodeRanges:
                     row_values[lane] = row_values[0]
                 moved = 1
                 if is_numeric:
-                    # a leaf is its own left child and has an infinite threshold
+                    # a leaf is its own left child and has an infinite threshold; the right child
+                    # follows the left one
                     while moved:
                         moved = 0
                         for lane in range(LANES):

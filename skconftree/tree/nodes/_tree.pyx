@@ -4,7 +4,8 @@ A snapshot has the arrays of a tree at one moment, and a cache of values compute
 `of_structure` returns those of a function of all arrays except counts. Codes are the integers of
 categories: `branching` has where the codes of a nominal split start in `child_of_code`, and
 `n_mapped_codes` is the size of that array, 0 without nominal splits. A state is the data in a
-pickle, and `n_edits` counts the changes of existing splits. See _node_table.pxd and _routing.pxd.
+pickle, and `n_edits` counts the changes of existing splits. `_read` and `_leave` lock and unlock a
+tree for reading. See _node_table.pxd and _routing.pxd.
 """
 
 import numpy as np
@@ -133,14 +134,16 @@ cdef class Tree(NodeTable):
         shrinkage=0.0, keep_costs=False, keep_competitors=False, keep_stops=False,
         keep_values=False,
     ):
-        # The base class has allocated its arrays. With `keep_values`, class probabilities are
-        # stored, not computed from the counts.
+        # The base class has allocated its arrays, of which the other `keep_` options select
+        # `evidence`, `trial_costs`, `competitors` and `stops`. With `keep_values`, class
+        # probabilities are stored, not computed from the counts.
         self._set_arrays(self._arrays | {
             "nodes": np.zeros(self.capacity, dtype=NODE_DTYPE),
             "branching": np.zeros(self.capacity, dtype=BRANCHING_DTYPE),
             "child_of_code": np.zeros(0, dtype=np.int16),
         })
 
+    # Shapes and types, names, and sizes of the arrays, for the base class.
     cdef dict _shapes(self, intp_t capacity):
         cdef dict shapes = NodeTable._shapes(self, capacity)
         shapes["nodes"] = ((capacity,), NODE_DTYPE)
@@ -253,14 +256,16 @@ cdef class Tree(NodeTable):
 
         The caller holds the write lock; see `replace_subtree`. Both trees have the same arrays.
         """
+        # a new snapshot reuses the parts of the last one that have not changed
         cdef dict old = self._take_snapshot(self._last_snapshot()).all_arrays()
         cdef dict new = branch._take_snapshot(branch._last_snapshot()).all_arrays()
         cdef dict arrays = replace_subtree(old, new, node)
-        tree = type(self)(*self._arguments())
+        tree = type(self)(*self._arguments())   # those of __cinit__
         tree.__setstate__((STATE_VERSION, *[arrays[name].tobytes() for name in self._names()]))
         return tree
 
     cdef void _copy_splits(self, NodeTable pruned, const intp_t[::1] retained) except *:
+        # `retained` has the node of this tree for each node of the pruned one.
         cdef Tree tree = pruned
         cdef Branching* branching
         cdef intp_t node
@@ -417,6 +422,7 @@ cdef class Tree(NodeTable):
     cdef intp_t child(self, intp_t node, const float32_t* row) noexcept nogil:
         return child_of(self.nodes, self.branching, self.child_of_code, node, row)
 
+    # Validate arrays that are restored from a pickle, and use them.
     cdef object _check(self, dict arrays):
         NodeTable._check(self, arrays)
         check_splits(arrays, self.n_features)
