@@ -62,7 +62,7 @@ from ._options import TABLES, did_you_mean
 from ._readers import as_matrix, as_numeric, header_notes, indices_of
 from ._sources import open_stream
 from ._stream import FITTED
-from ._table import LABELED, TEXTS
+from ._table import LABELED, TEXTS  # keys of metadata: number of labels; texts' columns
 from ._text import Progress, UserError, say
 from ._text_model import (
     CATEGORIES,
@@ -102,6 +102,7 @@ def read_pool(options):
     """Read a table whose target column may be missing or incomplete."""
     columns, types, notes, dialect = all_texts(options)
     target = options.target
+    # columns that `label` or `predict` wrote
     written = written_columns(list(columns), target)
     columns = {name: texts for name, texts in columns.items() if name not in written}
     label_texts = columns.pop(target, None)

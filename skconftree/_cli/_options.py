@@ -136,6 +136,8 @@ VERBOSE = """
   report progress on standard error even if that is not a terminal
 """
 
+# Of each command: its module and function, summary, description, and options.
+#
 # Weak splits are those with little evidence. The detectors adwin and ddm replace the
 # whole tree if a drift is detected, and local replaces the subtrees that it affects. A
 # second opinion is another label of a labeled row. A recall is certified by rows drawn

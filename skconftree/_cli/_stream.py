@@ -335,6 +335,8 @@ class Run:
 
     def learn(self, chunk):
         """Evaluate and train the tree on rows, up to an invalid one."""
+        # of a chunk: `first` is the number of its first row, `problem` the error after
+        # its last one, and `fingerprints` are those up to each row
         y, problem = self.labels.values(chunk.labels, chunk.first)
         n, category_problem = check_categories(
             getattr(self.tree, "categories_", None),
@@ -360,6 +362,7 @@ class Run:
             self.evaluator.update(X, y)
         finally:
             predicted, self._predicted[:] = list(self._predicted), []
+            # indices of the predicted classes, and their probabilities
             codes = [codes for codes, _ in predicted]
             if predicted and self._file:
                 proba = [row for _, rows in predicted for row in rows]

@@ -85,6 +85,8 @@ cdef class Bound(Kernel):
     cdef bint may_accept(
         self, const NodeStats* stats, float64_t gain, float64_t lead
     ) noexcept nogil:
+        # Whether decide() could accept a split with at most this gain (decrease of impurity), and
+        # at most this lead over the gain of its best competitor.
         return True
 
     cdef float64_t rank_of_gain(self, const NodeStats* stats, float64_t gain) noexcept nogil:
@@ -162,7 +164,7 @@ cdef class Bound(Kernel):
         evidence.by_chance.n_candidates = n_tests
         if criterion is not None:
             scores = CRITERIA[criterion](stats.n_classes)
-            scores.begin(&stats)
+            scores.begin(&stats)    # outcomes() is the total score of some children
             evidence.parent_limit = scores.outcomes(&node[0], 1) / stats.n
             evidence.score = scores.outcomes(&counts[0, 0], r) / stats.n
         self.reserve(stats.n_classes, r)
@@ -234,6 +236,7 @@ cdef class PythonBound(Bound):
                 stats.n_fresh, stats.time, stats.attempt, stats.depth,
             )
         )
+        # (0, 0) for anything but a pair: 0 is not a bool, which raises the error below
         split, statistic = answer if type(answer) is tuple and len(answer) == 2 else (0, 0)
         if not isinstance(split, (bool, np.bool_)) or not isinstance(statistic, Real):
             raise TypeError(
@@ -313,6 +316,8 @@ cdef class NodeTest(Bound):
         if <void*> self.test_categories == <void*> NodeTest.test_categories:
             raise_undefined(self, "test_categories")
 
+    # The logarithm of the p-value of a numeric feature, from its sums by class (see
+    # Source.sum_by_class), and of a nominal one, from the counts of its m categories.
     cdef float64_t test_values(self, const float64_t* sums, intp_t n_classes) noexcept nogil:
         return NAN
 

@@ -8,7 +8,8 @@ its kernel is the compiled object. A score is minimized by the split search (sca
 a lower limit of the upper credible limit of a child (its cost), which is cheap to compute. The
 pool of a node is its weight with unlabeled rows, or its volume. The memo is a cache of limits.
 alpha is the pseudo-count of each class, psi the digamma function, z a normal quantile, and K the
-number of classes. `_credible.pxd` describes the fields and methods.
+number of classes. The outcomes of a split are its r children. `_credible.pxd` describes the fields
+and methods.
 """
 
 from functools import lru_cache
@@ -21,7 +22,8 @@ from scipy.special.cython_special cimport betainc, betainccinv, betaincinv, beta
 
 from skconftree._compat import Interval, RealNotInt, StrOptions
 from skconftree.bounds._base import BaseBound, check_choice, check_counts, check_range
-# NodeStats describes the node, SplitEvidence what the tree stores about its split.
+# NodeStats describes the node, SplitEvidence what the tree stores about its split. IntervalBound
+# compares the sum of the children's costs with `limit`; SplitBlock: left sides of candidates.
 from skconftree.bounds._contract cimport IntervalBound, NodeStats, Score, SplitEvidence, SplitBlock
 from skconftree.criteria._score cimport TABLE_LIMIT, sum_of     # largest size of a table
 from skconftree.utils._memory cimport Blocks, release_all, release, resized_array, new_array
@@ -365,7 +367,7 @@ cdef class CredibleFloor(Score):
         self.slack = 0.23 + max(0.0, self.z * (self.z * self.z - 3.0) / 8.0)
         self.gain = 0.0
         self.loss = LOSS * max(0.0, self.delta - MEAN_IS_FLOOR)
-        self.ceiling = INFINITY
+        self.ceiling = INFINITY     # no close floor for splits whose first floor is above it
         self.solved_for[0] = -1.0
         self.solved_for[1] = -1.0
         if n_classes == 2:
@@ -476,6 +478,7 @@ cdef class CredibleFloor(Score):
         return self.node_lower
 
     cdef inline float64_t phi_of(self, float64_t count) noexcept nogil:
+        # The term of a class in the sum of mean_from_sum().
         cdef float64_t a
         if self.kind != ENTROPY:
             a = count + self.alpha
@@ -798,6 +801,7 @@ cdef class CredibleKernel(IntervalBound):
         self.memo_size = 0
 
     def __init__(self, criterion, n_classes, delta, prior):
+        # the order of the enum: ENTROPY, VARIANCE (half the Gini index), DEVIATION (its root)
         kind = CRITERIA.index(criterion)
         self.n_classes = n_classes
         self.kind = <Heterogeneity> <int> kind
@@ -883,6 +887,7 @@ cdef class CredibleKernel(IntervalBound):
         return binary_upper(self.kind, larger + self.alpha, smaller + self.alpha, self.delta)
 
     cdef void node_begin(self, const NodeStats* stats) noexcept nogil:
+        # the node is split if the sum of the children's costs is below
         self.limit = stats.pool * self.floor.lower(stats.counts)
 
     cdef float64_t cost(
@@ -899,7 +904,8 @@ cdef class CredibleKernel(IntervalBound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         SplitEvidence* evidence,
     ) noexcept nogil:
-        # The confidence: one statement about the node and one about each child may be wrong.
+        # The number stored with the split is the confidence: one statement about the node and
+        # one about each child may be wrong.
         evidence.statistic = 1.0 - (r + 1.0) * self.delta
         return IntervalBound.decide(self, stats, child_counts, r, evidence)
 

@@ -82,6 +82,7 @@ cdef class DeRosaKernel(RaceBound):
     cdef float64_t c
 
     def __init__(self, criterion, n_classes, delta, form, c, against_no_split, tie_threshold):
+        # the difference of scores must exceed 1 or 2 radii
         super().__init__(
             criterion, n_classes, delta, 1.0 if form == "practical" else 2.0,
             against_no_split, tie_threshold,
@@ -112,7 +113,7 @@ cdef class DeRosaKernel(RaceBound):
         self, const NodeStats* stats, const float64_t* child_counts, intp_t r,
         const SplitEvidence* evidence,
     ) noexcept nogil:
-        # The practical form corresponds to delta = 1/t.
+        # The confidence, stored with the split. The practical form has delta = 1/t.
         if self.is_practical:
             return 1.0 - 1.0 / fmax(stats.time, 1.0)
         return 1.0 - self.delta

@@ -301,7 +301,8 @@ class ColumnValues:
         # Set the query of the cells that contain a boundary of bins.
         n, lowest, highest = self._cells
         below = np.cumsum(n) - n
-        # the bins of the smallest and of the largest value of each cell
+        # the bins of the smallest and of the largest value of each cell, from the
+        # numbers of smaller values, of equal values and of all values
         low = bins_of(below, np.ones_like(n), n.sum(), self.max_bins)
         high = bins_of(below + n - 1, np.ones_like(n), n.sum(), self.max_bins)
         has_boundary = (lowest < highest) & (low < high)
@@ -337,6 +338,7 @@ class ColumnValues:
         The function takes less memory than the coder and is sent to workers.
         """
         lower_edges, _ = self.bins()
+        # the last argument: the code of missing values, -1 if there are none
         return partial(Coder, lower_edges, len(lower_edges) if self.n_missing else -1)
 
     def column(self, codes):
@@ -485,7 +487,7 @@ def code_part(reader, coding, n_levels, n_classes, frame, labels, mask=None):
     """Encode the rows of a part; the result remains on the worker."""
     y = labels if mask is None else labels[mask]
     n_columns = len(coding.dtypes)
-    # one block, because many small ones would fragment the memory
+    # one block, because many small ones would fragment the memory; no folder: in memory
     codes = make_arrays([len(y)] * n_columns, coding.dtypes, folder=None)
     for first in range(0, n_columns, COLUMNS_AT_ONCE):
         columns = range(first, min(first + COLUMNS_AT_ONCE, n_columns))

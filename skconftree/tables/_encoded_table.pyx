@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 
 from skconftree.tables._sparse_columns cimport SparseColumn, SparseTable
 from skconftree.utils._inline cimport highest_bit
+# ordered_bits: the bits of a float as an integer in the same order; presort: make the entries
 from skconftree.utils._sorting cimport (
     insert_keys, make_nan_canonical, ordered_bits, presort, value_of_bits,
 )
@@ -35,6 +36,8 @@ cdef intp_t bin_levels(
     const float32_t* values, intp_t n_levels, bint has_missing, intp_t n,
     intp_t max_bins, uint8_t* codes, float32_t* lower_edges, float32_t* levels,
 ) noexcept nogil:
+    # Replace codes of values by those of bins. bin_of() is the bin of a value, from the weights
+    # of smaller values, of the value and of all rows.
     cdef intp_t counts[MAX_LEVELS]
     cdef uint8_t bins[MAX_LEVELS]
     cdef intp_t total = n
@@ -103,7 +106,8 @@ cdef intp_t bin_spread(
     const float32_t* values, intp_t n, intp_t max_bins, uint64_t* scratch,
     uint8_t* codes, float32_t* lower_edges, float32_t* levels,
 ) noexcept nogil:
-    # Only the rows of cells that belong to several bins are sorted, cell by cell.
+    # Only the rows of cells that belong to several bins are sorted, cell by cell. Returns the
+    # number of bins, or 0 if this is impossible or not faster than sorting all rows.
     cdef Cells cells
     cdef uint64_t* keys = scratch
     cdef uint32_t* cell_of = <uint32_t*> (scratch + n)
@@ -242,7 +246,7 @@ cdef class EncodedTable:
         self.arena = Arena()
         self.columns = <Column*> self.arena.take_zeros(self.n_features, sizeof(Column))
         if issparse(X):
-            self.stride = 1
+            self.stride = 1     # distance between the values of consecutive rows
             self.sparse = SparseColumns(SparseTable(X.tocsc()))
             with nogil:
                 self._encode_sparse()
@@ -250,7 +254,7 @@ cdef class EncodedTable:
         else:
             self.stride = self.n_features
             dense = X
-            self._owners = dense
+            self._owners = dense    # keeps the array alive
             if thread_team is not None:
                 self._share_out(dense, n_categories, thread_team)
                 return
@@ -283,7 +287,7 @@ cdef class EncodedTable:
 
         thread_team.run(encode, n_parts)
         for part in self.parts:
-            self.n_coded += part.n_coded
+            self.n_coded += part.n_coded    # number of columns with codes
 
     cdef EncodedTable _part(self):
         cdef EncodedTable part = EncodedTable.__new__(EncodedTable)
@@ -537,7 +541,7 @@ cdef class EncodedTable:
         self.sparse.begin_reading()
         for f in range(self.n_features):
             self.sparse.read(f)
-            if not self.is_sparse(f):
+            if not self.is_sparse(f):   # too few zeros to store only the other rows
                 self._add_full(f)
         return 0
 
@@ -545,6 +549,7 @@ cdef class EncodedTable:
         # Store the column that was just read from a sparse table as one byte per row.
         cdef intp_t n = self.n_rows
         cdef SparseColumn* sparse = &self.sparse.columns[feature]
+        # the entries of this column follow those of columns that are stored there
         cdef const uint32_t* entries = self.sparse.entries + self.sparse.n_entries
         cdef Column* column = &self.columns[feature]
         cdef float32_t* levels
@@ -633,6 +638,7 @@ cdef class RowCodes:
         return 0
 
     cdef void _measure(self, const Column* column, CodeColumn* to) noexcept nogil:
+        # Set the number of codes of a column and their width in bytes.
         cdef intp_t i
         to.n_codes = column.n_levels
         if column.order != NULL:    # a sorted column
@@ -646,7 +652,7 @@ cdef class RowCodes:
             to.width = 2
 
     cdef void _lay_out(self) noexcept nogil:
-        # Wide codes first, so that each is aligned to its width.
+        # Set the offset of each column in a row. Wide codes first, so that each is aligned.
         cdef intp_t offset = 0
         cdef intp_t widest = 1
         cdef intp_t width = 4
@@ -679,6 +685,7 @@ cdef class RowCodes:
     cdef void lookup(
         self, intp_t feature, const uint64_t* rows, intp_t n, int32_t* codes
     ) noexcept nogil:
+        # Codes of n rows, whose indices are the lower 32 bits of `rows`.
         cdef const CodeColumn* column = &self.columns[feature]
         cdef const uint8_t* start = self.bytes + column.offset
         if column.width == 1:

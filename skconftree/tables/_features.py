@@ -21,6 +21,8 @@ from ..utils._warnings import warn_once
 from ._columns import DATES, MAX_UNPARSEABLE, is_number, look_like_dates
 from ._frames import kind_of, library_of, mixed_kinds_message
 
+# Imported constants: DATES is a sentence of advice, and MAX_UNPARSEABLE the largest
+# share of texts in a column of numbers.
 MAX_CATEGORIES = 4096
 SMALL_N_CATEGORIES = 10  # columns with at most so many never identify rows
 UNKNOWN = -1.0
@@ -32,7 +34,7 @@ def nominal_columns(X, categorical_features):
     if categorical_features is None:
         return None
     library = library_of(X)
-    if isinstance(categorical_features, str):
+    if isinstance(categorical_features, str):  # "from_dtype"
         if library is None:
             return None
         chosen = [library.is_nominal(dtype) for dtype in library.dtypes(X)]

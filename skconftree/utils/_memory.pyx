@@ -14,6 +14,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport PTRDIFF_MAX
 from libc.stdlib cimport calloc, free, malloc, realloc
 
+# a guard is a mutex that is only needed without GIL
 from skconftree.utils._guard cimport Guard, leave_guard, take_guard
 
 cdef extern from *:

@@ -30,7 +30,8 @@ from ._decisions import Accounts, decide_at_random, decide_by_threshold
 if TYPE_CHECKING:
     from ._context import StreamContext
 
-# Keys of random draws, one for each purpose.
+# Keys of random draws, one for each purpose; `StreamContext.draws` returns a uniform
+# number from [0, 1) for each row.
 FOR_QUERIES, FOR_BRANCH, FOR_RANDOM, FOR_NOISE = range(4)
 
 # Default thresholds of the scores of OASIS, generalized binary search and uncertainty,
@@ -510,6 +511,7 @@ class _RandomBranch(StreamStrategy):
     }
 
     def start(self) -> Floats:
+        # three numbers per account, see `Accounts`
         accounts = np.zeros(6 if self.n_accounts == 2 else 0)
         return np.concatenate([super().start(), accounts])
 

@@ -10,12 +10,14 @@ from skconftree.tree._settings cimport GrowthSettings
 from skconftree.tree.batch._builder cimport Builder, FrontierNode, Helpers
 from skconftree.tree.batch._near_ties cimport RunnerUp, Sides
 from skconftree.tree.batch._node_rows cimport NodeRows
-from skconftree.tree.batch._sparse_rows cimport Segment
+from skconftree.tree.batch._sparse_rows cimport Segment     # rows of a sparse column; unused
 from skconftree.tree.batch._subtrees cimport append_tree, join_trees
+# RowSource: its methods walk_levels(), add_levels() and sum_levels() read a histogram
 from skconftree.tree.batch._table_source cimport RowSource, index_of_level
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.split._node cimport ExaminedNode, NodeRecord, RootStats
 # a walk over more than REPEATS copies of a row, on average, counts them together
+# ValueCounts: class counts of the rows with a value and of those without (missing)
 from skconftree.tree.split._scan cimport REPEATS, Scan, ValueCounts
 from skconftree.tree.split._split cimport Children, Split
 from skconftree.tree.split._splitter cimport Splitter
@@ -158,6 +160,7 @@ cdef class PartitionedSource(RowSource):
         return outcomes
 
     cdef void begin(self) noexcept nogil:
+        # Called when the node has been entered.
         if self.row_column >= 0:
             self.node.n_repeated = self.node.n      # rows, with repeats
 
@@ -190,7 +193,8 @@ cdef class PartitionedSource(RowSource):
 
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         cdef const Column* column = &self.metadata.columns[feature]
-        if not column.has_missing:      # count_values() has filled the histogram
+        # count_values() has filled the histogram otherwise; has_pool: some rows are unlabeled
+        if not column.has_missing:
             self.fill(feature, self.node.n_classes + self.node.has_pool, self.histogram)
         return self.walk_levels(column, self.histogram, scan)
 
@@ -207,6 +211,7 @@ cdef class PartitionedSource(RowSource):
         return True
 
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
+        # The largest code of a value that is not missing.
         cdef const Column* column = &self.metadata.columns[feature]
         return column.n_levels - 1 - column.has_missing
 
@@ -292,7 +297,8 @@ class OpenNode(NamedTuple):
 
     `id_offset` is the difference between the ids of the nodes below it and those in a tree
     of their own; random draws depend on it. `bounds` are the limits of the probability
-    of the second class that monotonicity constraints set (NodeRecord.low and high).
+    of the second class that monotonicity constraints set (NodeRecord.low and high). `box`
+    has the limits of the node in feature space, `features` those that it may split on.
     """
 
     id: int
@@ -348,7 +354,7 @@ cdef class PartitionedSubtrees(Helpers):
         cdef Tree tree
         handle = self.partitioned.nodes.grow(node, open_node(builder, leaf))
         self.partitioned.nodes.drop(node)
-        builder._release(&taken)
+        builder._release(&taken)    # frees the arrays of the leaf
         if not self.draws:
             self.handles[node] = handle
             return 0
@@ -397,7 +403,8 @@ cdef enum:
 cdef class PartitionedRunnerUp(RunnerUp):
     """Compares a split with those of other features, for rows that are stored in parts.
 
-    `Sides` has the outcomes of one split by code.
+    `Sides` has the outcomes of one split by code. Only nodes with at least the weight
+    `min_weight` are compared.
     """
 
     cdef PartitionedSource partitioned
@@ -415,6 +422,7 @@ cdef class PartitionedRunnerUp(RunnerUp):
         cdef intp_t K = self.splitter.node.n_classes
         cdef intp_t cell, c, k
         cdef const int64_t[:, ::1] counts
+        # the counts of cells, [cells, K + 1]; the last column, of unlabeled rows, stays 0
         memset(self.int_tally, 0, n_cells * (K + 1) * sizeof(int32_t))
         with gil:
             try:
@@ -481,7 +489,7 @@ cdef class PartitionedBuilder(Builder):
             while self.n_frontier > 0 and n < self.n_per_round:
                 taken[n] = self.frontier[self.n_frontier - 1]
                 n_rows += taken[n].record.end - taken[n].record.start
-                # their rows are stored twice until they have been divided
+                # their rows are stored twice until they have been divided; n_root: all rows
                 if n > 0 and n_rows > self.n_root // MIN_ROUNDS_PER_LEVEL:
                     break
                 self.n_frontier -= 1

@@ -4,16 +4,20 @@ A bin has the values between two adjacent candidate thresholds (cuts), or a cate
 integer is its code. Two histograms have the counts by bin: of all rows, including those
 inherited from the parent, and of the fresh rows since the creation of the leaf. A policy has
 the settings that the leaves share, a state is the bytes in a pickle, and an outcome of a split
-is the index of a child. `Blocks` are arrays that are freed together. See _contract.pxd and
-_bins.pxd.
+is the index of a child. `Blocks` are arrays that are freed together. Of `Bins`, `first` has the
+first bin of each feature, `edges` the upper end of each bin, and `low` and `high` the range of the
+values of each feature. A `Side` describes one child of a split by the bins of the feature. A
+`BinTable` has the counts of one feature. See _contract.pxd and _bins.pxd.
 """
 
 from libc.string cimport memcpy, memset
 
+# n_value_bins: without the bin of missing values; capacity_for: bins allocated for categories
 from skconftree.tree.leaves._bins cimport (
     NOMINAL, Bins, Side, allocate_bins, bins_of_codes, child_bins, bins_with_code,
     fill_child_counts, n_value_bins, capacity_for,
 )
+# uses_fresh_only: the split rule uses only fresh rows
 from skconftree.tree.leaves._contract cimport uses_fresh_only, outcome_of_bin
 from skconftree.tree.leaves._state cimport require, require_finite
 from skconftree.utils._memory cimport Blocks, release, take_array, take_zeros

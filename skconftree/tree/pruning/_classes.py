@@ -157,7 +157,7 @@ class C45Pruning(BasePruning):
         self.confidence = confidence
 
     def prune(self, tree: Tree, rows: TrainingRows) -> Tree:
-        X, y, weight = rows.take()
+        X, y, weight = rows.take()  # the training data; weight can be None
         weight = np.ones(len(y)) if weight is None else weight
         score = criterion_maker(rows.criterion)(tree.max_n_classes)
         y = y.astype(np.intp, copy=False)
@@ -189,7 +189,7 @@ class CostComplexityPruning(BasePruning):
     _parameter_constraints: dict = {
         "ccp_alpha": [Interval(Real, 0.0, None, closed="left")]
     }
-    strength_parameter = "ccp_alpha"
+    strength_parameter = "ccp_alpha"  # controls how strongly the tree is pruned
 
     def __init__(self, ccp_alpha: float = 0.0) -> None:
         self.ccp_alpha = ccp_alpha
@@ -257,6 +257,7 @@ class SplitTestPruning(BasePruning):
     def keep_as_leaf(self, tree: Tree, rows: TrainingRows) -> NDArray[np.bool_] | None:
         counts = proportionate_counts(tree)
         parent, depth, n_children = tree.parent, tree.depth, tree.n_children
+        # the first child of each node; the ids of its children are consecutive
         first = np.zeros(tree.node_count, dtype=np.intp)
         first[parent[:0:-1]] = np.arange(tree.node_count - 1, 0, -1)
         keep_as_leaf = np.zeros(tree.node_count, dtype=bool)
@@ -317,6 +318,7 @@ class Chi2Pruning(SplitTestPruning):
         bound = rows.bound if isinstance(rows.bound, Chi2Bound) else Chi2Bound()
         # Exact p-values are ratios of small integers, which may equal the limit up to
         # rounding.
+        # `fisher`: how the p-values of Fisher's exact test are computed
         p = chi2_pvalue(tables, fisher=bound.fisher)
         return p > self.confidence * (1.0 + 1e-9)
 

@@ -22,12 +22,15 @@ cdef class CandidateReader:
     cdef void read(self, Scan scan) noexcept nogil:
         pass
 
+    # A walk may leave out candidates that cannot be the best: measure() gives it the scores of
+    # some, and leave_out() gets the number of those that are counted but not emitted.
     cdef void measure(self, Scan scan, float64_t* scores) noexcept nogil:
         pass
 
     cdef void leave_out(self, intp_t n) noexcept nogil:
         pass
 
+    # The only candidate of a feature with one child per category.
     cdef void read_children(self, const Children* children) noexcept nogil:
         pass
 
@@ -46,6 +49,7 @@ cdef class Scan:
         self.phi_left = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
         self.phi_right = <float64_t*> self.arrays.take_zeros(capacity, sizeof(float64_t))
         self.position = <intp_t*> self.arrays.take_zeros(capacity, sizeof(intp_t))
+        # mask of candidates that cannot be selected, but are counted
         self.excluded = <uint8_t*> self.arrays.take_zeros(capacity, sizeof(uint8_t))
         self.running = <float64_t*> self.arrays.take_zeros(K, sizeof(float64_t))
         self.int_counts = <int64_t*> self.arrays.take_zeros(2 * K, sizeof(int64_t))
@@ -414,8 +418,9 @@ cdef class Source:
 
     def __init__(self, ExaminedNode node not None):
         self.node = node
-        self.longest_walk = ANY_LENGTH
+        self.longest_walk = ANY_LENGTH      # no limit of the number of rows of a walk
 
+    # Called when a node has been entered; the second method before its features are walked.
     cdef void begin(self) noexcept nogil:
         pass
 
@@ -425,9 +430,12 @@ cdef class Source:
     cdef float64_t weight_without_repeats(self) noexcept nogil:
         return self.node.n
 
+    # Count the rows with and without a value. False: no value is missing.
     cdef bint count_values(self, intp_t feature, ValueCounts* values) noexcept nogil:
         return False
 
+    # Sums of weights, values and squares by class, for bounds that test features; the second
+    # method computes them up to rounding. False: this is not faster.
     cdef void sum_by_class(self, intp_t feature, float64_t* sums) noexcept nogil:
         pass
 
@@ -439,6 +447,7 @@ cdef class Source:
     cdef intp_t walk(self, intp_t feature, Scan scan) noexcept nogil:
         return 0
 
+    # Number of cuts, and of those (admissible) whose children are large enough.
     cdef intp_t count_cuts(self, intp_t feature, intp_t* n_admissible) noexcept nogil:
         return -1
 
@@ -446,15 +455,18 @@ cdef class Source:
     cdef intp_t sketch(self, intp_t feature, float32_t* left) noexcept nogil:
         return -1
 
+    # The position of a cut with all values on the left.
     cdef intp_t end_position(self, intp_t feature) noexcept nogil:
         return 0
 
+    # A random cut, from u in [0, 1): its position and threshold.
     cdef intp_t draw(self, intp_t feature, float64_t u, float64_t* threshold) noexcept nogil:
         return 0
 
     cdef float64_t threshold(self, intp_t feature, intp_t position) noexcept nogil:
         return NAN
 
+    # Count the rows on both sides of a cut. False: no value is missing.
     cdef bint count_sides(
         self, intp_t feature, intp_t position, Children* children, ValueCounts* values
     ) noexcept nogil:

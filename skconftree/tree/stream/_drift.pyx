@@ -15,10 +15,10 @@ from skconftree.drift._detector cimport DRIFT, STABLE, WARNING, Detector
 from skconftree.drift._detector import read_detector, write_detector
 from skconftree.tree._settings cimport NO_LIMIT
 from skconftree.tree.nodes._derived import read_nodes, write_nodes
-from skconftree.tree.nodes._routing cimport REMOVED
+from skconftree.tree.nodes._routing cimport REMOVED     # parent of a removed node
 from skconftree.tree.nodes._tree cimport Tree
 from skconftree.tree.stream._grower cimport Grower
-from skconftree.tree.stream._grower import with_state
+from skconftree.tree.stream._grower import with_state    # sets the state of a grower
 from skconftree.utils._codec import corrupt_state
 from skconftree.utils._draws cimport mix
 from skconftree.utils._memory cimport Blocks, release_all, release_reserve, resize_array
@@ -149,10 +149,11 @@ cdef class MonitoredGrower(Grower):
         return 0
 
     cdef list background_growers(self):
-        # The other trees that are growing.
+        # The growers of the other trees.
         return []
 
     cdef object take_pending(self):
+        # Return the stored exception of this or another tree, and clear those of all.
         cdef Grower other
         error = Grower.take_pending(self)
         for other in self.background_growers():
@@ -175,7 +176,7 @@ cdef class MonitoredGrower(Grower):
                 self.change(what)
                 return 0
             except MemoryError:
-                release_reserve()
+                release_reserve()   # frees memory for the next attempt, or raises MemoryError
             except BaseException as error:
                 self.n_failed += 1
                 if self.pending_error is None:
@@ -387,7 +388,7 @@ cdef class ReplacingGrower(MonitoredGrower):
 
     def __init__(self, Tree tree, recipe):
         MonitoredGrower.__init__(self, tree, recipe)
-        self.detector = recipe.settings.drift.kernel()
+        self.detector = recipe.settings.drift.kernel()      # the compiled detector
 
     cdef int monitor_row(
         self, bint wrong, const float32_t* x, label_t y, float64_t weight
@@ -412,9 +413,10 @@ cdef class ReplacingGrower(MonitoredGrower):
                 self.retry_change(START)
         if self.background is None:
             return 0
+        # of this row: no missing value; its index among the unlabeled rows, or -1
         self.background.finite = self.finite
         self.background.pool_row = self.pool_row
-        self.background.tree.version += 1
+        self.background.tree.version += 1   # of its counts
         self.background.learn_row(x, y, weight, NULL, NULL)
         if state == DRIFT:
             with gil:
@@ -436,7 +438,7 @@ cdef class ReplacingGrower(MonitoredGrower):
         tree._add_root()
         grower = self._successor(tree)
         self.init_new_grower(grower)
-        is_unlabeled = self.unlabeled()
+        is_unlabeled = self.unlabeled()     # mask of the rows of the pool that are not learned
         if is_unlabeled is not None and not is_unlabeled.all():
             grower.remove_pool_rows(np.flatnonzero(~is_unlabeled).astype(np.int32))
         self.background = grower
@@ -461,6 +463,7 @@ cdef class ReplacingGrower(MonitoredGrower):
         self.weight_seen = other.weight_seen
         self.total_weight = other.total_weight
         self.source.all_integer = other.source.all_integer
+        # whether memory is too full for splits; largest number of rows that a leaf has stored
         self.limit.full = other.limit.full
         self.max_rows = max(self.max_rows, other.max_rows)
         self.tree.version += 1
@@ -673,6 +676,7 @@ cdef class LocalGrower(MonitoredGrower):
         self.max_slots = MAX_SLOTS
         if self.limit.max_bytes != NO_LIMIT:
             self.max_slots = MAX_SLOTS_WITH_LIMIT
+            # ValueError if the limit is too small for them
             self.limit.check_challengers(MAX_SLOTS_WITH_LIMIT)
 
     @property
@@ -735,7 +739,7 @@ cdef class LocalGrower(MonitoredGrower):
             self._abandon(self._challenger_at(node))
         while self.slots >> slot & 1:
             slot += 1
-        # 0.0: without shrinkage of the class probabilities
+        # 0.0: without shrinkage of the class probabilities; `keeps_`: what a node stores
         tree = Tree(
             self.tree.n_features, self.tree.n_classes, self.tree.class_weight,
             self.tree.keeps_evidence, 0.0, self.tree.keeps_costs,
@@ -773,7 +777,7 @@ cdef class LocalGrower(MonitoredGrower):
         # a hash; seeds have 62 bits
         seed = mix(<uint64_t> self.recipe.seed ^ mix(GOLDEN ^ <uint64_t> serial)) >> 2
         cdef Grower grower = self.make_second_grower(tree, seed, MAX_SLOTS_WITH_LIMIT)
-        grower.depth_above = self.tree.depth[node]
+        grower.depth_above = self.tree.depth[node]  # for limits of the depth
         return grower
 
     def _decide(self):
@@ -794,6 +798,7 @@ cdef class LocalGrower(MonitoredGrower):
         cdef intp_t node = challenger.node
         while node >= 0:
             n_leaves -= self.tree.n_children[node] == 0
+            # the next node of the subtree, or -1
             node = self.tree.next_below(challenger.node, node)
         return n_leaves <= self.settings.max_leaves and self.limit.has_capacity(
             self.tree, self.leaves, branch.node_count, branch.n_mapped_codes
@@ -824,7 +829,7 @@ cdef class LocalGrower(MonitoredGrower):
 
     def _replace_subtree(self, Challenger challenger):
         cdef intp_t node = challenger.node
-        cdef intp_t n_before = self.tree.node_count
+        cdef intp_t n_before = self.tree.node_count     # nodes before the replacement
         cdef Grower other = challenger.grower
         cdef Tree tree = self.tree._with_subtree(node, other.tree)
         cdef Challenger entry = self.first
@@ -839,7 +844,7 @@ cdef class LocalGrower(MonitoredGrower):
         self.monitors.start(node)
         self.source.all_integer = self.source.all_integer and other.source.all_integer
         self.max_rows = max(self.max_rows, other.max_rows)
-        self.limit.update_full(tree, self.leaves)
+        self.limit.update_full(tree, self.leaves)   # whether memory is too full for splits
         while entry is not None:
             if entry is challenger or tree.parent[entry.node] == REMOVED:
                 self._release_slot(entry)
