@@ -227,7 +227,8 @@ cdef class MemoryLimit:
 cdef intp_t _min_bytes(
     MemoryLimit limit, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
 ) noexcept nogil:
-    # Size if every leaf releases its statistics, after a split if n_outcomes > 0.
+    # Size if every leaf releases its statistics, after a split if n_outcomes > 0. A mapped code is
+    # an entry of a nominal split: the child of a category.
     cdef intp_t n_nodes = tree.node_count + n_outcomes
     cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
     return (
@@ -893,7 +894,8 @@ cdef bint _is_split_due(Grower grower, const Leaf* leaf) noexcept nogil:
     # the mean weight of a row, `root_grace` the grace period of the root: that of another leaf is
     # at least its share of the rows times this.
     cdef float64_t wait = grower.settings.grace_period
-    if wait < grower.settings.grace_limit:     # longer later: splits are permanent
+    # longer later, up to `grace_limit`: splits are permanent
+    if wait < grower.settings.grace_limit:
         wait = max(wait, sqrt(grower.settings.row_weight * grower.weight_seen))
         wait = max(wait, grower.settings.root_grace * leaf.n_total / grower.weight_seen)
         wait = min(wait, grower.settings.grace_limit)
