@@ -141,6 +141,7 @@ cdef class PossibilisticFloor(Score):
     """
 
     def __cinit__(self, n_classes, delta, all_tests, present):
+        # `all_tests`: z is corrected for the number of candidate splits; `present`: see n_absent()
         cdef intp_t c
         self.n_classes = n_classes
         self.delta = delta
@@ -178,7 +179,7 @@ cdef class PossibilisticFloor(Score):
         if self.n_classes > 2:
             self.first = n_absent(self.counts, self.n_classes, self.present)
             self.scale = SHRINK / ((self.n_classes - self.first) * LN2)
-            self.margin = 1e-9 * max(stats.n, stats.pool)
+            self.margin = 1e-9 * max(stats.n, stats.pool)   # for rounding
             self.smallest = INFINITY    # score so far; splits above `ceiling` cannot be the best
             self.ceiling = self.margin + self.n * cumulative_entropy(
                 self.counts, self.n_classes, self.first, self.n, self.z_node, self.orders,
@@ -362,7 +363,8 @@ cdef class PossibilisticFloor(Score):
         self.score_between(splits, middle, high, sides.left, right, out)
 
     cdef float64_t outcomes(self, const float64_t* counts, intp_t r) noexcept nogil:
-        # More than two outcomes have a larger z, and so a larger divergence.
+        # More than two outcomes have a larger z, and so a larger divergence: with the z of two,
+        # the sum remains a lower limit.
         cdef const float64_t* child
         cdef float64_t n, total = 0.0
         cdef intp_t z

@@ -194,7 +194,8 @@ class Schema(NamedTuple):
     ):
         """Remove categories that only rows of weight 0 have, and check their number.
 
-        See `Features.keep_learned`.
+        `known` is the previous schema, and `learned` selects the other rows (None:
+        all). See `Features.keep_learned`.
         """
         if self.features is None or self is known:
             return self
@@ -307,7 +308,7 @@ def _read_numbers(X, caller):
                 input_name="X",
             )
     except (TypeError, ValueError, OverflowError) as error:
-        library = library_of(X)
+        library = library_of(X)  # subclass of `Table` for a frame, or None
         if library is not None:
             table = library(X)
             for j in range(table.shape[1]):

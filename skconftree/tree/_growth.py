@@ -45,7 +45,7 @@ from ..utils._warnings import warn, warn_once_per_ensemble
 from ._model import TreeModel
 from ._monotonic import resolve_monotonic_cst
 from ._parameters import (
-    Plan,
+    Plan,  # resolved parameters, with which a tree is grown and pruned
     draw_seed,
     requested_pruning,
     resolve_lookahead,
@@ -62,7 +62,8 @@ from .stream._state import Recipe, box_of_tables
 class TableRequest(NamedTuple):
     """How `fit` reads a table.
 
-    `known` has the schema and the classes of the existing trees of a warm start.
+    `caller` is the name of the estimator, for errors. `known` has the schema and the
+    classes of the existing trees of a warm start.
     """
 
     caller: str
@@ -417,7 +418,7 @@ class TreeGrowth(NamedTuple):
         if tree.node_count > 1:
             name, level = type(self.bound).__name__, self.bound.level_parameter
             warn_once_per_ensemble(
-                "cautious bound",
+                "cautious bound",  # identifies the warning; not printed
                 f"The tree is a single leaf: {name} with its default {level!r} needs "
                 f"more rows for a first split than the {len(table.y)} of this table, "
                 f"while bound='gtest' makes one. Set {level!r} to a more "
@@ -520,6 +521,7 @@ def needs_leaf_rows(estimator):
     """Whether the leaves of a fitted tree have to store statistics of its rows."""
     if estimator.monotonic_cst is not None:  # the tree cannot learn further rows
         return False
+    # naive Bayes, and "nba", the better of naive Bayes and class frequencies in a leaf
     return estimator.leaf_memory == "rows" or estimator.leaf_prediction in ("nb", "nba")
 
 

@@ -7,7 +7,8 @@ accepted. *Competitors* are the best splits on other features. The *pool* has un
 rows, by which a bound can weigh children. *Shrinkage* moves the probabilities of a leaf
 toward those of its ancestors. A *compact* model can only predict. A *call* has the
 validated arguments of `partial_fit`, and a *state* is the data in a pickle. Rows are
-`finite` if they have no NaN.
+`finite` if they have no NaN. *Resolved* are the bound, and parameters with values
+instead of "auto" and None.
 """
 
 from __future__ import annotations
@@ -339,7 +340,8 @@ class TreeModel(Lockable):
         """Make a model of the same tree that continues growing row by row."""
         self.check_trains()
         tree = copy.copy(self._tree)
-        if tree.keeps_values:  # of `monotonic_cst`, which has been set to None
+        # stored class probabilities of `monotonic_cst`, which has been set to None
+        if tree.keeps_values:
             tree._set_values(None)
         max_features = recipe.settings.max_features
         return TreeModel(
@@ -366,6 +368,7 @@ class TreeModel(Lockable):
 
     def make_ready(self, call, from_pool=None, **options):
         """Reserve memory for rows, so that learning them cannot fail for lack of it."""
+        # `options`: those of other models, not used here
         if from_pool is not None:
             _ = self.pool  # raises if there is none
         if self.honest_counts is not None:

@@ -292,7 +292,9 @@ class ActiveLearner(PredictingMixin, ClassifierMixin, PoolLearner):
         function of the fitted classifier and rows that returns scores.
         ``"most_likely"`` selects the rows most probably of one class, to find as many
         of them as possible, ``"lts"`` is learning to sample, ``"ec2"`` equivalence
-        class edge cutting, and ``"gbs"`` generalized binary search.
+        class edge cutting, and ``"gbs"`` generalized binary search. ``"leaf_risk"`` and
+        ``"leaf_entropy"`` score the leaves of a tree, by an upper limit of their errors
+        and by their entropy.
         Until there are labels of two classes, representative rows of the pool are
         queried by all strategies except ``"random"``.
     batch_size : int, default=1

@@ -89,7 +89,7 @@ class PoolLearner(
         ActiveLearner or ModelEvaluator
             The fitted learner.
         """
-        other = self._shadow_copy()
+        other = self._shadow_copy()  # whose attributes this one takes over in one step
         other._begin(X, y)
         self._take_over(other)
         return self
@@ -314,6 +314,7 @@ class PoolLearner(
                 f"teach so far. Got {n!r} instead."
             )
         retained = self._answers[: len(self._answers) - n]
+        # replay the retained batches; the keywords are attributes to set
         self._relearn(retained, _queried_rows=None, _memory={}, _in_query=False)
         return self
 

@@ -8,12 +8,12 @@ Of a learner, `_start` has the initial labels, `_answers` the later batches of l
 `_order` the labeled rows, `_codes` the class indices to which `_coder` converts labels,
 `_growth` the times at which rows were appended to the pool, and `_decisions` what
 people decided for stopping rules. `_n_taught` counts the rows of all answers, including
-skipped rows; `_index`, `_kept`, `_forest` and `_memory` are caches, which
-`_forget_queries` clears if a query was interrupted (`_in_query`). `_recover` completes
-or reverts an interrupted update. `refit` is False if the classifier is updated by
-`partial_fit`, which keeps the splits of a tree. The decorators `learns` and
-`reads_consistent` lock the learner for writing and reading; with `names_class`, errors
-for arguments name the class of the learner.
+skipped rows, which were queried but not labeled; `_index`, `_kept`, `_forest` and
+`_memory` are caches, which `_forget_queries` clears if a query was interrupted
+(`_in_query`). `_recover` completes or reverts an interrupted update. `refit` is False
+if the classifier is updated by `partial_fit`, which keeps the splits of a tree. The
+decorators `learns` and `reads_consistent` lock the learner for writing and reading;
+with `names_class`, errors for arguments name the class of the learner.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ class QueryMixin:
         return None if isinstance(model, DummyClassifier) else model
 
     def _strategy_now(self):
-        # Without a model, only strategies that use the coordinates of rows work.
+        # Without a model, only strategies that use the coordinates of rows work, or
+        # that support it (`without_model`).
         strategy = self._strategy
         if self._model() is not None or not strategy.needs or strategy.without_model:
             return strategy
@@ -162,7 +163,7 @@ class QueryMixin:
             lambda: np.array(self._order, dtype=np.intp),
             self._coder.classes,
             candidates,
-            (self._seed, self._n_taught),
+            (self._seed, self._n_taught),  # seed of random choices
         )
         context.n_candidates = self._n_candidates(skipped)
         context.strategy = self._strategy
@@ -177,7 +178,7 @@ class QueryMixin:
         context.suggestions = self._suggestions
         context.new_estimator = self._new_estimator
         context._model_after = self._model_after
-        context.grows = self.refit is False
+        context.grows = self.refit is False  # updated by partial_fit
         context.costs = None if costs_array is None else costs_array[context.candidates]
         # creating an index for a single query would not save time
         uses_index = self.refit is False or "leaves" in self._strategy.needs

@@ -390,6 +390,7 @@ def _make_sampler(forest, table, seed):
 
 
 def _drawn_rows(table, order):
+    # The input rows that samples are drawn from, and where groups of equal rows start.
     rows = np.arange(table.n_input_rows, dtype=np.int32)[table.row_indices]
     if order is None:
         return DrawnRows(rows, starts=None)

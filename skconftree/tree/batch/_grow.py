@@ -82,7 +82,8 @@ class GrowBelow:
 
         The arguments are coded columns, class indices, how often each row occurs, and
         the `distinct` weights. `node.bounds` are the limits that monotonicity
-        constraints set for the probability of the second class.
+        constraints set for the probability of the second class. Random draws depend on
+        node ids: `node.id_offset` is added to those of the tree below it.
         """
         try:
             kernels = self._kernels.pop()
@@ -309,6 +310,7 @@ class _Growth(NamedTuple):
         return self.may_compare and isinstance(source, TableSource)
 
     def builder(self, splitter, source, helpers=None, trial_helpers=None):
+        # helpers: threads that grow the subtrees that a builder (of trials) defers
         min_split_weight = self.min_split_weight
         runner_up = None
         if self.compares(source):

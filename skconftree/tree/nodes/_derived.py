@@ -21,7 +21,7 @@ from ._state import (
     MISSING_SEEN,
     NODE_ARRAYS,
     NUMERIC,
-    OF_SPLITS,
+    OF_SPLITS,  # names of the arrays with one element per split
     STOP_DTYPE,
     STOPS,
     LeafReason,
@@ -139,6 +139,7 @@ def features(arrays):
 
 
 def is_nominal(arrays):
+    # `first`: index of a nominal split's first code, else NUMERIC or MISSING_SEEN (< 0)
     return arrays["branching"]["first"] >= 0
 
 

@@ -771,6 +771,8 @@ class SplitTexts:
 
     def merged(self, feature, above, at_most, categories, known, missing, seen, others):
         """Return the text of the values of a column, empty for all values."""
+        # `known`, `missing`: whether there are numbers, and missing values
+        # (`seen` in training); `others`: all categories but those passed
         name = self.names[feature]
         if others:
             return f"{name} is another category"

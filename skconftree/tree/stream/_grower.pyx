@@ -7,7 +7,9 @@ from which a grower is made, a state is the data in a pickle. At a checkpoint, a
 of rows, the memory limit is enforced and stored exceptions are raised. Before the rows up to the
 next checkpoint, memory is reserved; it is released if an allocation fails in the middle of a row.
 A monitored tree detects concept drift; challengers are trees that may replace its subtrees. A bare
-leaf has released its statistics. A policy has the settings that the leaves share. See _grower.pxd.
+leaf has released its statistics. A policy has the settings that the leaves share. With shrinkage,
+probabilities are shrunk toward those of the ancestors. In a forest, a leaf draws a subset of the
+features when it is created, and has a policy of its own for them. See _grower.pxd.
 """
 
 import numpy as np
@@ -225,7 +227,8 @@ cdef class MemoryLimit:
 cdef intp_t _min_bytes(
     MemoryLimit limit, Tree tree, LeafStore leaves, intp_t n_outcomes, intp_t n_codes
 ) noexcept nogil:
-    # Size if every leaf releases its statistics, after a split if n_outcomes > 0.
+    # Size if every leaf releases its statistics, after a split if n_outcomes > 0. A mapped code is
+    # an entry of a nominal split: the child of a category.
     cdef intp_t n_nodes = tree.node_count + n_outcomes
     cdef intp_t n_leaves = leaves.n_leaves + n_outcomes - (n_outcomes > 0)
     return (
@@ -287,6 +290,7 @@ cdef class Grower:
             d, K, class_weight=class_weight, n_categories=n_categories,
             seed=recipe.seed, has_pool=pool is not None or settings.by_volume,
         )
+        # `box`: the limits of the root in feature space, if `by_volume`
         self.source = LeafSource(settings, root, pool, recipe.box)
         self.splitter = Splitter(self.source, criterion, bound)
         self.predictor = LeafPredictor(
@@ -646,6 +650,7 @@ cdef class Grower:
         # the features that the leaf uses; their bins are stored in `scratch`
         row = self.predictor.locate(leaf, x, scratch)
         if counts_hits or predicted != NULL or leaf_proba != NULL:
+            # the fifth argument is whether the class is returned
             predicted_class = self.predictor.predict_before(
                 self.tree, leaf, x, row, predicted != NULL, leaf_proba
             )
@@ -659,7 +664,7 @@ cdef class Grower:
         if stopped_at >= 0:
             with gil:
                 self._add_categories(x)
-        if leaf.subset != NULL:
+        if leaf.subset != NULL:     # new categories and missing values, to the leaf's policy
             update_subset_policy(leaf, self.policy)
         if self.policy.n_nominal > 0:
             ensure_capacity(leaf, policy_of(leaf, self.policy), row)
@@ -678,8 +683,9 @@ cdef class Grower:
         counts = self.tree.counts + node * self.policy.n_classes
         counts[y] += weight
         if self.tree.shrinkage > 0.0:
+            # add the weight to the counts of the ancestors
             count_above(self.tree.counts, self.policy.n_classes, self.tree.parent, node, y, weight)
-        self.tree.version += 1
+        self.tree.version += 1      # values computed from earlier counts are out of date
         n_rows = self.tree.n_node_samples + node
         n_rows[0] += 1
         self.weight_seen += weight
@@ -888,7 +894,8 @@ cdef bint _is_split_due(Grower grower, const Leaf* leaf) noexcept nogil:
     # the mean weight of a row, `root_grace` the grace period of the root: that of another leaf is
     # at least its share of the rows times this.
     cdef float64_t wait = grower.settings.grace_period
-    if wait < grower.settings.grace_limit:     # longer later: splits are permanent
+    # longer later, up to `grace_limit`: splits are permanent
+    if wait < grower.settings.grace_limit:
         wait = max(wait, sqrt(grower.settings.row_weight * grower.weight_seen))
         wait = max(wait, grower.settings.root_grace * leaf.n_total / grower.weight_seen)
         wait = min(wait, grower.settings.grace_limit)
@@ -924,7 +931,7 @@ cdef int _split_leaf(Grower grower, Leaf* leaf, const Split* split) except -1 no
     leaf_split.missing_left = children.missing_left
     leaf_split.child_of_code = children.child_of_code
     leaf_split.n_codes = children.n_codes
-    leaf_split.unknown = children.unknown
+    leaf_split.unknown = children.unknown   # child of the categories that the leaf has not seen
     _reserve(grower, &leaf_split)
     _make_children(grower, leaf, &leaf_split)
     # nothing fails from here on

@@ -6,6 +6,12 @@ bin, or the number of rows, on its left. A walk passes the candidate splits of a
 Scan, in ascending order; a sketch is a fast approximation of their class counts. The pool is the
 unlabeled rows. A policy has the settings that the leaves share. LeafSource implements the methods
 of Source (split/_scan.pxd), from which the split search gets the rows. See _leaf_source.pxd.
+
+An element of `order` is 2 * row, plus 1 if the value differs from that of the row before.
+`row_list` has the unlabeled rows of the leaf in the order of a feature. In a range of it,
+first_above() finds the first value above another, or equal to it if its last argument is True.
+next_beyond() does so, too, and is fast if it is about `step` elements away; is_beyond() is whether
+a position is that of the first value above a cut.
 """
 
 from libc.math cimport INFINITY
@@ -121,8 +127,8 @@ cdef class LeafSource(Source):
             not self.policy.single_bayes
             and (self.policy.inherited_is_evidence or not self.policy.separate)
         )
-        # seeds of features and thresholds: each attempt draws others, but the same sets of
-        # categories
+        # seeds of the order of features, and of thresholds: each attempt draws others, but the
+        # same sets of categories, whose seed is `key`
         self.node.visit_key = mix(
             self.node.seed ^ mix(<uint64_t> self.leaf.node)
             ^ <uint64_t> (self.leaf.attempt - 1)
@@ -412,6 +418,8 @@ cdef intp_t _walk_with_pool(LeafSource source, intp_t feature, Scan scan) noexce
     cdef intp_t n_lists = source.policy.pool.n_lists - 1
     cdef int32_t* cut_positions = NULL
     cdef intp_t p, row, position
+    # per labeled row and numeric feature (lists 1, 2, ...; list 0 is not sorted): where the cut
+    # above the row was in the list at the last attempt
     if source.cut_positions != NULL:
         cut_positions = source.cut_positions + source.policy.pool_list[feature] - 1
     memset(running, 0, K * sizeof(float64_t))

@@ -32,7 +32,8 @@ N_NUMBERS = 7  # floats of a leaf, after its header
 # Options among the arguments of a monotonic tree: evidence, shrinkage, arrays it has.
 N_OPTIONS = 6
 N_COUNTS = 3  # arrays of class counts of a leaf
-CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2  # kinds of bins
+# Kinds of bins: intervals, one per distinct value, and one per category.
+CONTINUOUS, DISCRETE, NOMINAL = 0, 1, 2
 CATEGORY_CAPACITY = 4  # bins of a nominal column with one category
 FULL, EMPTY = -2, -1  # new bins: with all rows, and without rows
 ROWS, GAUSSIAN = 1, 3  # codes of memories whose bins only count categories
@@ -212,7 +213,7 @@ class _Leaves:
             self._leaf()
             if self._subset_size:
                 (has_inherited_model,) = self._copy(np.int64, 1)
-                if has_inherited_model:
+                if has_inherited_model:  # the parent's statistics, written as a leaf
                     self._leaf()
         return b"".join(self._written)
 
