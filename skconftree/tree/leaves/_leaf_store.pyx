@@ -355,6 +355,7 @@ cdef class LeafStore:
         # Release a leaf's statistics; returns the number of bytes freed.
         cdef intp_t before = leaf_bytes(self.at[node], &self.policy)
         release_statistics(self.at[node])
+        # the parent's statistics, with which a leaf with a feature subset may predict
         drop_inherited_model(self.at[node], &self.policy)
         return before - leaf_bytes(self.at[node], &self.policy)
 
