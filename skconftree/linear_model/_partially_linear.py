@@ -406,6 +406,7 @@ class PartiallyLinearTreeClassifier(ModelClassifier):
             path = [(slice(None), fit_score(rows, self.C, start.theta))]
         for at, score in path:
             values = all_rows.terms[test][:, at] @ score.coef.T + score.intercept
+            # `constants` has a row for each node of the tree
             values += leaves.constants(score.leaf_coef)[nodes[test]]
             losses.append(log_losses(probabilities(values, n_classes), y))
         return np.column_stack(losses)
@@ -612,7 +613,7 @@ def _folds(table, random_state):
 def _find_equal_leaves(leaves, curvature):
     # Return the parents of sibling leaves whose constants do not differ significantly,
     # given the linear score.
-    families = leaves.families()
+    families = leaves.families()  # leaves by parent, if all its children are leaves
     contrasts, groups = [], []
     for children in families.values():
         at = curvature.q + np.array(children)  # coefficients follow those of q terms

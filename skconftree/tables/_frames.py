@@ -14,7 +14,7 @@ from collections import defaultdict
 import numpy as np
 from sklearn.utils import check_array
 
-from ._columns import DATES, is_date
+from ._columns import DATES, is_date  # DATES: advice for messages
 
 CATEGORIES = (
     "A nominal column must have a category, enum or string dtype, or be listed in "

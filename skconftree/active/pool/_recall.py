@@ -352,6 +352,7 @@ def appended_pools(context):
     in_pool[context.candidates] = True
     for batch in context.answers:
         is_start[batch.rows[batch.known]] = False
+    # `growth`: pairs of the numbers of batches and of rows before rows were appended
     ends = [*(n_rows for _, n_rows in context.growth), len(is_start)]
     first = 0
     for n_before, end in zip([0, *(n for n, _ in context.growth)], ends, strict=True):
@@ -511,7 +512,7 @@ class RecallAbove(StoppingRule):
     (True, True)
     """
 
-    needs = ("predict_proba",)
+    needs = ("predict_proba",)  # methods that the classifier must have
 
     _parameter_constraints = {
         "positive": [object],

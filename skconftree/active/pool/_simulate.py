@@ -189,7 +189,8 @@ def simulate(
     scoring : str or callable, default=None
         See scikit-learn's ``check_scoring``. None: the ``score`` method of `estimator`.
     refit : {"auto"} or bool, default="auto"
-        See :class:`ActiveLearner`.
+        Whether the classifier is refitted after each batch (True) or updated by
+        `partial_fit` (False). ``"auto"`` refits; see :class:`ActiveLearner`.
     to_tree : bool or dict, default=False
         Whether to also score the surrogate tree that :meth:`ActiveLearner.to_tree`
         returns after each batch; a dict contains the arguments of that method. The

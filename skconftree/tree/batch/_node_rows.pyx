@@ -18,7 +18,7 @@ from skconftree.tables._sparse_columns cimport CODED
 from skconftree.tree.batch._partition cimport (
     copy_entries, mark_distinct, partition_sorted, partition_values, scatter_entries,
     scatter_values,
-)
+)   # scatter: partition into any number of children
 from skconftree.utils._sorting cimport ordered_bits, value_of_bits   # integers that sort as floats
 
 cdef class NodeRows:
@@ -70,7 +70,7 @@ cdef class NodeRows:
         if consumes and all_present:
             self.columns = self.table.columns
             if self.sparse is not None:
-                self.sparse.take_over()
+                self.sparse.take_over()     # use the arrays of the table
         else:
             _copy(self)
         if self.sparse is not None:
@@ -99,6 +99,7 @@ cdef class NodeRows:
             rank[codes[i]] = 1
         if column.nominal:
             return 0
+        # has_missing: the last level is NaN
         column.has_missing = original.has_missing and rank[original.n_levels - 1]
         levels = <float32_t*> self.arena.take(original.n_levels, sizeof(float32_t))
         if original.lower_edges != NULL:
@@ -262,7 +263,8 @@ cdef class NodeRows:
         self, const int32_t* features, intp_t n_features, intp_t start, intp_t end,
         const intp_t* starts, intp_t n_outcomes, intp_t* at, void* scratch,
     ) noexcept nogil:
-        # The same for children that begin at `starts`, relative to the node's start.
+        # The same for children that begin at `starts`, relative to the node's start. `at`:
+        # scratch for an index per child.
         cdef intp_t n = end - start
         cdef label_t* branches = self.branches + start
         cdef intp_t j, i

@@ -238,7 +238,7 @@ cdef void find_bins(
     cdef intp_t f, first, n
     for f in range(n_features):
         first = bins.first[f]
-        n = n_value_bins(bins, f)
+        n = n_value_bins(bins, f)   # without the bin of missing values
         if x[f] != x[f]:
             bin_indices[f] = <int32_t> (first + n) if bins.missing else -1
         elif bins.kind[f] == NOMINAL:

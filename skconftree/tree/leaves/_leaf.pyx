@@ -22,7 +22,7 @@ from skconftree.tree.leaves._moments cimport (
 )
 from skconftree.tree.leaves._rows cimport (
     ROWS, bytes_of_subset, draw_subset, index_of, policy_of, read_rows, write_rows,
-)
+)   # policy_of: the policy for the features that a leaf uses
 from skconftree.tree.leaves._state cimport require
 from skconftree.utils._box cimport cut_box
 from skconftree.utils._codec import corrupt_state
@@ -42,7 +42,7 @@ cdef float64_t DROP_FACTOR = 10.0
 
 cdef Leaf* new_leaf(const Policy* policy, intp_t node) except NULL nogil:
     # Make a leaf without rows, whose memory is NOTHING. Its LEAF_COUNTS arrays of class counts
-    # (fresh, total, recent) are in the same allocation.
+    # (fresh, total, and recent, which decay with every row) are in the same allocation.
     cdef size_t counts = LEAF_COUNTS * policy.n_classes * sizeof(float64_t)
     cdef Leaf* leaf = <Leaf*> take_zeros(policy.blocks, 1, sizeof(Leaf) + counts)
     leaf.node = node
@@ -247,6 +247,7 @@ cdef _write_memory(StateWriter writer, const Leaf* leaf, const Policy* policy):
     cdef intp_t d = policy.n_features
     cdef const Policy* leaf_policy = policy_of(leaf, policy)
     cdef LeafHeader header
+    # n_examined: n_fresh at the last split attempt; attempt: number of attempts
     cdef float64_t[N_NUMBERS] numbers = [
         leaf.n_fresh, leaf.n_examined, leaf.n_total, leaf.hits[0], leaf.hits[1],
         leaf.hits[2], leaf.hits[3],

@@ -4,7 +4,8 @@ A growing tree is trained row by row. The memory of a leaf is the form in which 
 statistics of its rows. The pool is the unlabeled rows (`X_pool`); the box of a leaf is its limits
 in feature space. Cuts are candidate thresholds, codes the integers of categories; an outcome of
 a split is the index of a child. A policy has the settings that the leaves share, and a state is
-the bytes in a pickle. See _leaf_store.pxd and _contract.pxd.
+the bytes in a pickle. `Blocks` own arrays that are freed together. See _leaf_store.pxd and
+_contract.pxd.
 """
 
 import numpy as np
@@ -172,6 +173,7 @@ cdef void remove_from_pool(
             row_list = <int32_t*> pool_list_of(leaf, policy, f)
             value = pool[row, f]
             if value == value:
+                # first position of this value (True), and of larger values (False)
                 low = first_above(pool, row_list, 0, n, f, value, True)
                 high = first_above(pool, row_list, low, n, f, value, False)
             else:
@@ -211,18 +213,21 @@ cdef class LeafStore:
         self.policy.n_features = n_features
         self.policy.n_classes = n_classes
         self.policy.blocks = &self.blocks
+        # Memories: GAUSSIAN stores means and variances; ROWS rows, up to `row_limit`; then
+        # HISTOGRAM class counts of bins, and COUNTED_ROWS the latest rows as well.
         self.policy.initial_memory = &GAUSSIAN if settings.gaussian else &ROWS
         self.policy.counts_only = &HISTOGRAM
         self.policy.counts_with_rows = &COUNTED_ROWS
         self.policy.row_limit = settings.row_limit
-        self.stored_rows = settings.stored_rows
+        self.stored_rows = settings.stored_rows     # of all COUNTED_ROWS together
         self.policy.max_bins = settings.max_bins
         self.policy.separate = settings.separate    # only rows since creation are evidence
+        # except that inherited stored rows are evidence, too
         self.policy.inherited_is_evidence = settings.inherited_is_evidence
         self.policy.single_bayes = single_bayes
-        self.policy.fixed_cuts = settings.fixed_cuts
+        self.policy.fixed_cuts = settings.fixed_cuts    # a leaf sets its cuts only once
         self.policy.bayes = bayes
-        self.policy.max_inherited = settings.inherited
+        self.policy.max_inherited = settings.inherited  # largest weight, except as rows
         self.policy.subset_size = subset_size
         self.policy.n_first = n_first
         self.policy.seed = seed
@@ -350,6 +355,7 @@ cdef class LeafStore:
         # Release a leaf's statistics; returns the number of bytes freed.
         cdef intp_t before = leaf_bytes(self.at[node], &self.policy)
         release_statistics(self.at[node])
+        # the parent's statistics, with which a leaf with a feature subset may predict
         drop_inherited_model(self.at[node], &self.policy)
         return before - leaf_bytes(self.at[node], &self.policy)
 

@@ -231,7 +231,8 @@ cdef inline intp_t _first(const Leaf* leaf, const Policy* policy) noexcept nogil
 cdef void _tabulate(
     const Leaf* leaf, const Policy* policy, intp_t feature, BinTable* table
 ) noexcept nogil:
-    # Used if cuts are fixed; otherwise the rows themselves are sorted.
+    # Count classes by bin. Used if cuts are fixed; otherwise the rows themselves are sorted.
+    # `width`: numbers per bin, the class counts and possibly that of unlabeled rows.
     cdef const float32_t* edges
     cdef intp_t i, b
     cdef float32_t x
@@ -331,7 +332,7 @@ cdef _check_sums(const Leaf* leaf, intp_t K):
 
 
 ROWS.code = 1       # identifies the memory in pickles
-ROWS.may_split = True
+ROWS.may_split = True       # a leaf with this memory may try to split
 ROWS.stores_rows = True
 ROWS.open = _open
 ROWS.observe = _observe

@@ -479,7 +479,7 @@ cdef class NodeArrays:
         # Add the counts of a node, summed over its leaves.
         cdef intp_t node = top
         cdef intp_t c
-        while node >= 0:
+        while node >= 0:    # next_below: in preorder, -1 after the last node below `top`
             if self.n_children[node] == 0:
                 for c in range(self.n_classes):
                     counts[c] += self.counts[node * self.n_classes + c]
@@ -797,7 +797,8 @@ cdef class NodeTable(NodeArrays):
         their evidence. True at a leaf has no effect; new leaves get the `reason`.
         """
         self._check_root()
-        if self.lock is not None:   # internal nodes of a growing tree have no counts
+        # internal nodes of a growing tree have no counts; a copy of it is finished
+        if self.lock is not None:
             return copy(self)._pruned(keep_as_leaf, reason)
         cdef intp_t n = self.node_count
         leaf = np.array(keep_as_leaf, dtype=np.bool_)

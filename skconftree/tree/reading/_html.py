@@ -250,6 +250,7 @@ def _nodes(table, names, is_open, marks, folded, notes):
             split = f"{row.rows}, {split}"
         evidence = row.evidence
         ties = format_ties(row.near_ties) if len(row.near_ties) > 1 else row.tie
+        # until_strong: about how many more rows would make weak evidence strong
         numbers = [evidence.candidates, ties, row.lookahead, row.until_strong]
         if evidence.level != DISTILLED:
             numbers.append(describe_evidence(evidence))
@@ -268,6 +269,7 @@ def _nodes(table, names, is_open, marks, folded, notes):
 
 def _outcome(row):
     label = escape(shortened(str(row.label), 40))
+    # figures: the probability and the number of rows, as text
     return f"class <b>{label}</b> {row.figures}"
 
 

@@ -26,10 +26,10 @@ from ._programs import (
     Dialect,
     PythonWriter,
     SqlWriter,
-    limit,
-    make_chain,
+    limit,  # a threshold in double precision
+    make_chain,  # nested conditions of a tree
     one_line,
-    plain,
+    plain,  # a class or category as a Python object
 )
 from ._records import SplitTexts, read_nodes, read_votes, split_score
 
@@ -182,6 +182,7 @@ PartiallyLinearTreeClassifier
     check_scalar(min_probability, "min_probability", Real, min_val=0, max_val=1)
     check_scalar(min_rows, "min_rows", Real, min_val=0)
     score, tree = split_score(estimator)
+    # the trees whose weighted mean predicts; the text is for an error message
     trees, weights = read_votes(tree, "written as rules")
     is_single = score is None and trees[0] is tree
     columns = feature_names

@@ -4,12 +4,13 @@ A bound is the rule that accepts or rejects a split: race bounds compare it with
 of another feature, interval bounds upper limits of the impurity (costs), evidence bounds the
 evidence of all candidates, node tests whole features. A rank is a number by which the bound
 compares features. A walk over a feature passes its candidates to a selection in blocks; a cut is
-how a candidate divides the values. Sums of phi, the criterion's function of a class count, can
-replace class counts if the score is additive. `share` is the part of the weight of the node that
-counts as evidence, 1 unless repeated rows do not. A floor is a lower limit of the cost of a
-candidate, and the incumbent is the best candidate so far. The pool of a node is its weight with
-unlabeled rows, or its volume. Counts are unscaled, or on the scale of the criterion or of the
-bound (_node.pxd). See _selection.pxd.
+how a candidate divides the values, an outcome a child. A source (Source, _scan.pxd) reads the rows
+of the node or their counts. Sums of phi, the criterion's function of a class count, can replace
+class counts if the score is additive. `share` is the part of the weight of the node that counts as
+evidence, 1 unless repeated rows do not. A floor is a lower limit of the cost of a candidate, and
+the incumbent is the best candidate so far. The pool of a node is its weight with unlabeled rows,
+or its volume. Counts are unscaled, or on the scale of the criterion or of the bound
+(_node.pxd). See _selection.pxd.
 """
 
 import numpy as np
@@ -27,6 +28,7 @@ cdef enum:
 
 
 cdef bint _is_square(const float64_t* phi, intp_t size) noexcept nogil:
+    # Whether phi(i) = i**2: then its sums are integers, exact in any order.
     cdef intp_t i
     if phi == NULL:
         return False
@@ -80,6 +82,7 @@ cdef class Selection(CandidateReader):
             self.bound_squares = _is_square(self.bound_phi, self.phi_size)
 
     cdef void begin(self) noexcept nogil:
+        # `reweighted`: on the scale of the criterion; `node.stats`: on that of the bound
         cdef const NodeStats* stats = &self.node.reweighted
         self.criterion.begin(stats)
         if self.own_scale:
@@ -150,13 +153,14 @@ cdef class Selection(CandidateReader):
             for i in range(scan.block.size):
                 self.node.scale_pair(scan.left + i * K, self.pair)
                 self.out[i] = self.bound_score.outcomes(self.pair, 2)
-        if scan.excludes:
+        if scan.excludes:   # some candidates are counted, but cannot be selected
             for i in range(scan.block.size):
                 if scan.excluded[i]:
                     self.out[i] = INFINITY
 
 
 cdef const float64_t* _additive_phi(Selection selection, Score score):
+    # Table of phi, or NULL. Walks of two classes do not use sums of phi.
     cdef float64_t[::1] table
     cdef intp_t i
     if score is None or not score.additive or selection.node.n_classes == 2:
@@ -418,7 +422,8 @@ cdef bint _wins(
 cdef bint _is_ranked_by_gain(
     BestSplits selection, const Contender* contender, CandidateSplits candidates
 ) noexcept nogil:
-    # Whether the bound can compute the rank from the gain, without the children.
+    # Whether the bound can compute the rank from the gain, without the children. `multiway`: a
+    # nominal feature is split into one child per category.
     return selection.ranks_by_gain and not (
         candidates.sets.multiway and candidates.is_nominal(contender.feature)
     )
@@ -793,7 +798,9 @@ cdef class TestedFeatures(BestSplits):
         super().__init__(node, criterion, bound, largest_count, compares_at_once=False)
         cdef const int32_t[::1] n_categories = node.root.n_categories
         cdef intp_t K = node.n_classes
-        cdef intp_t n_sums = 3        # sums of a numeric feature
+        # of a numeric feature, by class: weights, values and squares (Source.sum_by_class);
+        # of a nominal one: the weights of its categories
+        cdef intp_t n_sums = 3
         if n_categories is not None:
             n_sums = max(n_sums, 1 + np.max(n_categories))
         bound.reserve(K, n_sums)

@@ -93,7 +93,8 @@ cdef class Precheck:
 
 
 cdef bint _limit_gains(Precheck precheck, float64_t impurity) noexcept nogil:
-    # Limits of the gain of the best split of each feature.
+    # Limits of the gain of the best split of each feature. `min_weight`, `min_reweighted`: the
+    # smallest weight of a child, without and with class weights.
     cdef float64_t min_share = (
         max(precheck.node.min_weight, precheck.node.min_reweighted) / precheck.node.n
         + SHARE_TOLERANCE
@@ -215,10 +216,11 @@ cdef class Splitter:
         )
         split.evidence.runner_up_score = INFINITY
         split.evidence.runner_up_feature = -1
+        # the score without a split; an interval bound replaces it by its limit
         split.evidence.parent_limit = self.selection.parent_score / self.node.reweighted.n
         self.selection.choose(self.candidates, self.visited, self.n_visited, &split)
         if split.feature >= 0 and not _accepts(self, &split):
-            if self.stores_rejected:
+            if self.stores_rejected:    # describe the best candidate, though it is rejected
                 _expect_by_chance(self, &split)
                 _set_threshold(self, &split)
                 split.rejected = split.feature
@@ -255,6 +257,7 @@ cdef class Splitter:
         split.children = self.candidates.children
 
     cdef object release(self):
+        # Return the exception that a criterion or bound in Python has raised, or None.
         error = self.criterion.release()
         if self.bound is None:
             return error
