@@ -123,10 +123,10 @@ def draw_random_trees():
     """Figure 3 of De Rosa and Cesa-Bianchi (2017)."""
     lines = {
         row["method"]: [
-            (number(size), number(cell)) for size, cell in list(row.items())[2:] if cell
+            (number(size), number(cell)) for size, cell in list(row.items())[1:] if cell
         ]
-        for row in table("paper-c-leaves")
-        if row["stream"] == "random trees"
+        for row in table("paper-c-random")
+        if " minus " not in row["method"]
     }
     return curves(
         "Accuracy on random trees by the number of leaves, all parameters together",

@@ -80,8 +80,8 @@ class McDiarmidBound(BaseBound):
     With m rows since the creation of the leaf and K classes, the radius is
     ``C sqrt(ln(1/delta) / (2 m))``. C is 8 for the Gini gain and
     ``6 (K log2(e m) + log2(2 m)) + 2 log2 K`` for the information gain in bits. Scores
-    are half of it here, and so is the radius. The stored ``statistic`` is
-    ``1 - delta``.
+    (`runner_up` too) are impurities after the split, Gini or half the entropy, so that
+    the radius is half of it for entropy. The stored ``statistic`` is ``1 - delta``.
 
     References
     ----------

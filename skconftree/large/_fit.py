@@ -396,7 +396,8 @@ def _read_labels(parts, target, caller, is_missing, rows):
     if is_missing is None or not known.any():
         _check_known(parts, target, known if rows is None else known | ~rows)
     names = np.concatenate([names for names, _, _ in of_parts])
-    check_labels(np.repeat(names, 3), names)  # repeated, as few rows raise an error
+    # repeated, as scikit-learn warns of labels that are mostly distinct
+    check_labels(np.repeat(names, 3), names)
     classes, codes = Classes.of(names)
     start = code = 0
     for names, labels, _ in of_parts:
