@@ -264,10 +264,11 @@ def lead_row(found, method, other):
             if min(map(len, means)):
                 differences.append(means[0].mean() - means[1].mean())
         n = len(differences)
-        error = np.std(differences, ddof=1) / np.sqrt(n) if n > 1 else np.nan
-        cells.append(
-            f"{100 * np.mean(differences):+.2f} ± {100 * error:.2f}" if n > 1 else ""
-        )
+        if n < 2:
+            cells.append("")
+            continue
+        error = np.std(differences, ddof=1) / np.sqrt(n)
+        cells.append(f"{100 * np.mean(differences):+.2f} ± {100 * error:.2f}")
     return [f"{method} minus {other}, points", *cells]
 
 

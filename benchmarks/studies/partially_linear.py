@@ -288,6 +288,7 @@ def main(argv=None):
     if len(options.models) < len(NAMES):
         note = note.replace(f"{options.seeds} divisions", "5 divisions")
         note += f"; last with {options.seeds}: {', '.join(options.models)}"
+    # what follows "; last " is not compared by tests/test_stored_tables.py
     if np.isfinite(options.max_table_rows):
         note += "" if "; last" in note else "; last all models"
         note += f"; tables of at most {options.max_table_rows:,} rows"

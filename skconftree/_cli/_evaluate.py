@@ -26,7 +26,7 @@ from ._text_model import TextModel
 
 
 class _OfTexts(ClassifierMixin, BaseEstimator):
-    """Adapter that makes a classifier of scikit-learn of a `TextModel`."""
+    """Adapter of a `TextModel` to the interface of a scikit-learn classifier."""
 
     def __init__(self, model):
         self.model = model

@@ -62,7 +62,9 @@ from ._options import TABLES, did_you_mean
 from ._readers import as_matrix, as_numeric, header_notes, indices_of
 from ._sources import open_stream
 from ._stream import FITTED
-from ._table import LABELED, TEXTS  # keys of metadata: number of labels; texts' columns
+
+# keys of metadata: number of labels, and names of the columns of texts
+from ._table import LABELED, TEXTS
 from ._text import Progress, UserError, say
 from ._text_model import (
     CATEGORIES,

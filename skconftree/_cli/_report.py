@@ -341,7 +341,7 @@ def write_report(path, fitted, rows):
     if validated is not None:
         results, baseline, classes, *_ = validated
         lead = headline(results, baseline, classes, nodes) + baselines_lines(results)
-        n_folds = len(validated.results[OUR_MODEL]["accuracy"])
+        n_folds = len(results[OUR_MODEL]["accuracy"])
         tested = f"All figures are of held-out rows ({n_folds}-fold cross-validation)."
 
     def sections(nested_list):

@@ -101,7 +101,8 @@ class Labels:
                 except KeyError:
                     problem = UserError(
                         f"row {row} has the label {text!r}, which is not one of the "
-                        f"classes {self}; list all labels by --classes in the first run"
+                        f"classes {self}; list all labels with --classes in the first "
+                        "run"
                     )
                     break
         return np.array(labels, dtype=self.classes.dtype), problem

@@ -4,12 +4,12 @@ A journal is a file of JSON lines. The first line, the head, identifies the pool
 settings. Each further line is a label, a skipped row, the withdrawal of a label, or a
 change: more classes (`classes`), more rows (`pool`), other shares (`settings`), labels
 of a cheap annotator that an expert checks (`suggestions`), or the decision to certify a
-recall (`certify`), that is to draw rows at random until its lower confidence limit is
-as large. The label that one annotator gave to a row is called an opinion; a second
-opinion is the label of a row that has one already. An audit draws rows at random to
-estimate the error rate of the classifier. The *pool* is the table of unlabeled and
-labeled rows; its *fingerprint* is a hash of its rows. The shares are those of queries
-for second opinions (`repeat`) and of audits (`random_share`).
+recall (`certify`), that is to draw rows at random until the lower confidence limit of
+the recall is large enough. The label that one annotator gave to a row is called an
+opinion; a second opinion is the label of a row that has one already. An audit draws
+rows at random to estimate the error rate of the classifier. The *pool* is the table of
+unlabeled and labeled rows; its *fingerprint* is a hash of its rows. The shares are
+those of queries for second opinions (`repeat`) and of audits (`random_share`).
 """
 
 import contextlib
@@ -439,9 +439,9 @@ class Ledger:
 
     @property
     def n_answers(self):
-        """Number of queried labels that are in force, including second opinions.
+        """Number of queried labels that were not withdrawn, with second opinions.
 
-        Neither skipped rows nor withdrawn labels count. A changed label counts once.
+        Skipped rows do not count, and a changed label counts once.
         """
         n_queries = Counter(entry.row for entry in self.entries if entry.is_answer)
         return sum(

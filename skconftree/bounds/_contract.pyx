@@ -49,7 +49,7 @@ cdef class Bound(Kernel):
         """
         if <void*> self.decide == <void*> Bound.decide:
             raise_undefined(self, "decide")
-        # ranks_features: features compete by rank(); ranks_by_gain: rank_of_gain() gives the same
+        # each of these flags requires the methods that _contract.pxd names at it
         if self.ranks_features and <void*> self.rank == <void*> Bound.rank:
             raise_undefined(self, "rank, which ranks_features needs")
         if self.ranks_by_gain and (

@@ -236,7 +236,7 @@ class DelayedStep:
 
     It predicts the rows of a call, and learns the rows whose labels arrive. `first` is
     the number of the first row of X in the stream. `arrives` is a mask of the rows
-    whose labels arrive at any time. Results are stored in the step; `commit` updates
+    whose labels ever arrive. Results are stored in the step; `commit` updates
     the evaluator `run` with them.
     """
 
@@ -954,9 +954,9 @@ class PrequentialEvaluator(Lockable):
     def _commit(self, start, n_learned, baselines, tested, **attributes):
         """Update the metrics and further attributes in one assignment.
 
-        `tested`, unless None, has the arguments of `Tally.add` for the tested rows
-        except for the weights (codes of true and predicted classes), the weights, and
-        class probabilities. `start` is the CPU time at which the update began.
+        `tested`, unless None, has three elements for the tested rows: the class codes
+        that are arguments of `Tally.add`, the weights, and the class probabilities.
+        `start` is the CPU time at which the update began.
         """
         window, predictions, n_tested = self._window.copy(), self._predictions, 0
         if tested is not None:

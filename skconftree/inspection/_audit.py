@@ -130,7 +130,8 @@ DRAWS = 9_999  # minimum number of random tables
 DRAWS_PER_LEVEL = 10  # expected number of draws with a p-value up to the level
 MAX_DRAWS = 1_000_000
 CELLS_AT_ONCE = 4_000_000  # of random tables in memory
-# Chi-squared is used if this share of the expected counts is this large (Cochran).
+# Cochran's rule for chi-squared: all expected counts are at least 1, and a share of at
+# least LARGE_SHARE of them is at least LARGE.
 LARGE, LARGE_SHARE = 5.0, 0.8
 # With more classes, there are too many extreme tables to enumerate.
 MAX_CLASSES = 10
@@ -424,15 +425,15 @@ def _some(values):
     return f"{', '.join(map(repr, values[:MAX_SHOWN]))}{more}"
 
 
-def _frequencies(sample_weight, n_rows):
-    # Validate weights, which have to be integers.
+def float_weights(sample_weight, n_rows):
+    """Return weights as an array of floats, 1 for None; the values are not checked."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"sample_weight must be an array of numbers. Got "
+            "sample_weight must be an array of numbers. Got "
             f"{type(sample_weight).__name__}: {error}."
         ) from error
     if weight.shape != (n_rows,):
@@ -440,6 +441,14 @@ def _frequencies(sample_weight, n_rows):
             f"sample_weight must have shape ({n_rows},), one weight per row. Got shape "
             f"{weight.shape}."
         )
+    return weight
+
+
+def _frequencies(sample_weight, n_rows):
+    # Validate weights, which have to be integers.
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = float_weights(sample_weight, n_rows)
     is_valid = np.isfinite(weight) & (weight >= 0.0) & (weight == np.floor(weight))
     if not is_valid.all():
         raise ValueError(
@@ -866,7 +875,8 @@ def _max_evidence(table):
     # branch separately has its largest possible likelihood.
     classes = np.sort(table.sum(axis=0))[::-1]
     filled = _filled(table.sum(axis=1), classes)
-    # the e-value of a single branch is its likelihood DM divided by the largest one
+    # the e-value of a single branch is its Dirichlet-multinomial likelihood divided by
+    # the largest likelihood
     likelihood = log_evalue(filled[:, np.newaxis]) + _log_largest(filled)
     return float(likelihood.sum() - _log_largest(classes))
 

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..utils import is_missing, reads_argument
 from ..utils._types import Estimator, Floats, LabelsLike, Seed, TableLike
-from ._audit import class_codes, holm_pvalues
+from ._audit import class_codes, float_weights, holm_pvalues
 from ._curves import BASELINE, CurveDisplay
 
 CORRELATED = "correlated"
@@ -599,20 +599,7 @@ def _check_options(loss, min_correlation, n_repeats, confidence_level):
 
 def _weights(sample_weight, n_rows):
     # Return the weights of the rows, and whether they are frequencies.
-    weight = np.ones(n_rows)
-    if sample_weight is not None:
-        try:
-            weight = np.array(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"sample_weight must be an array of numbers. Got "
-                f"{type(sample_weight).__name__}: {error}."
-            ) from error
-    if weight.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must have shape ({n_rows},), one weight per row. Got shape "
-            f"{weight.shape}."
-        )
+    weight = float_weights(sample_weight, n_rows)
     is_valid = np.isfinite(weight) & (weight >= 0.0)
     if not is_valid.all():
         raise ValueError(

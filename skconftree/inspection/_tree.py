@@ -3,9 +3,9 @@
 A *bound* is the split rule of a tree; interval bounds compare confidence limits of the
 impurity. The *evidence* for a split has its test statistics and a level, a word such as
 "strong". An *audit* tests the splits on held-out rows; its verdicts are words such as
-"confirmed", and `marks` maps nodes to them. Subtrees without strong splits are *weak*,
-and may be *folded*, that is, drawn as one box. Methods decorated by `reads_argument`
-take the lock of the estimator for reading.
+"confirmed", and `marks` maps nodes to pairs of a verdict and its numbers, as text.
+Subtrees without strong splits are *weak*, and may be *folded*, that is, drawn as one
+box. Methods decorated by `reads_argument` take the lock of the estimator for reading.
 """
 
 from __future__ import annotations

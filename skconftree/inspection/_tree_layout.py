@@ -22,9 +22,10 @@ FOLDED = "folded splits still predict: fold_weak=False shows them"
 class Picture:
     """Base class of drawings of a tree as SVG and by matplotlib.
 
-    `at` maps the drawn nodes to their positions. `marks` maps nodes to the verdicts of
-    an audit, `notes` are further lines of the legend. A subclass defines
-    `_wrapped(text, n, is_head)`, which wraps a text into at most n lines of a box.
+    `at` maps the drawn nodes to their positions. `marks` maps nodes to pairs of an
+    audit's verdict and its numbers, as text; `notes` are further lines of the legend. A
+    subclass defines `_wrapped(text, n, is_head)`, which wraps a text into at most n
+    lines of a box.
     """
 
     def __init__(self, nodes, class_names, marks, notes, compact):

@@ -364,13 +364,12 @@ def count_cells(
     int64_t[:, ::1] counts not None, uint32_t[:, ::1] lowest not None,
     uint32_t[:, ::1] highest not None,
 ):
-    """Count a column's values in cells; update the smallest and largest value of each cell.
+    """Add a column's values to `counts` by cell; update `lowest` and `highest` of each cell.
 
     Values are ordered bits. Cell (k, j) has the values that begin with `prefixes[k]`, of
     `n_prefix_bits` bits (0, or at least 16), and continue with the `next_bits` bits of j.
     Values whose upper 16 bits are h have prefixes from index first[h] to first[h + 1].
-    Values without one of the prefixes are not counted. `counts`, `lowest` and `highest` are
-    updated. Returns the number of NaN.
+    Values without one of the prefixes are not counted. Returns the number of NaN.
     """
     cdef intp_t n = X.shape[0]
     cdef uint32_t mask = (<uint32_t> 1 << next_bits) - 1

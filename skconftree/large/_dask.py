@@ -30,8 +30,8 @@ MAX_SECONDS_WITHOUT_WORKERS = 300.0
 class DaskEngine:
     """Engine for parts whose codes are in the memory of workers.
 
-    The parts of a worker form a group. The client, that of Dask, submits tasks. The
-    rows of a node remain on the workers; only counts are returned. The rows of a
+    The parts of a worker form a group. A `dask.distributed` client submits the tasks.
+    The rows of a node remain on the workers; only counts are returned. The rows of a
     small node are sent to one worker, which returns the subtree. Dask computes results
     again that are lost with their worker.
 

@@ -308,7 +308,8 @@ class ColumnValues:
         has_boundary = (lowest < highest) & (low < high)
         if has_boundary.any():
             self._stage += 1
-            if self._stage == len(STAGES):  # each cell had one value in the last pass
+            # in the last pass, a cell is a single value unless the rows have changed
+            if self._stage == len(STAGES):
                 raise RuntimeError(ROWS_CHANGED)
             n_prefix_bits = STAGES[self._stage][0]
             prefixes = lowest[has_boundary] >> np.uint32(32 - n_prefix_bits)

@@ -141,8 +141,8 @@ class BinaryTests(DocLinkMixin, TransformerMixin, BaseEstimator):
         rows, _, schema = Schema.first(
             X, type(self).__name__, self.categorical_features
         )
-        # checks the number of categories; only rows of weight 0, as here are none, have
-        # categories that it removes
+        # checks the number of categories; it would also remove categories that only
+        # rows of weight 0 have, but there are no weights here
         schema = schema.keep_learned(rows)
         tests = [
             self._thresholds(column) if known is None else self._codes(column, known)

@@ -68,8 +68,8 @@ cdef struct SparseColumn:   # small, because a table may have a million columns
     uint32_t begin
     uint32_t end
     uint32_t middle
-    int32_t visit           # in a working copy: `begin` and `end` are those of the
-                            # visit-th current node since the start
+    int32_t visit           # in a working copy: SparseRows.visit when `begin` and `end` were
+                            # set; the current node has entries here only if both are equal
     uint32_t levels         # index of its first level (distinct value, ascending)
     uint16_t n_levels       # 0 if SORTED
     uint8_t zero            # code of zero; if SORTED, whether there are negative values

@@ -323,7 +323,7 @@ def distill(
     codes, _, schema = Schema.first(X, "distill", categorical_features)
     known = _known_classes(y, X, classes)
     weight = np.ones(X.shape[0])
-    if sample_weight is not None:  # `weight_seen`: that of earlier rows
+    if sample_weight is not None:  # weight_seen=0.0: no earlier rows
         weight = stream_weights(sample_weight, codes, kind="frequency", weight_seen=0.0)
         if not weight.any():
             raise ValueError("sample_weight must be above 0 for at least one row.")

@@ -147,7 +147,7 @@ class LeafLimits:
         rows = self._rows(X)
         labels = read_labels(y, rows.X, type(self).__name__)
         labels, weight = self._model.classes.codes(labels), None
-        if sample_weight is not None:  # `weight_seen`: that of earlier rows
+        if sample_weight is not None:  # weight_seen=0.0: no earlier rows
             weight = stream_weights(
                 sample_weight, rows.X, kind="frequency", weight_seen=0.0
             )

@@ -2,13 +2,13 @@
 
 A grower (stream/_grower.pyx) trains the tree incrementally, from a recipe with its
 arguments. A bound is the split rule of a tree. A *schema* has the names, types and
-categories of the columns. The *evidence* of a split are the statistics by which it was
+categories of the columns. The *evidence* for a split is the statistics by which it was
 accepted. *Competitors* are the best splits on other features. The *pool* has unlabeled
 rows, by which a bound can weigh children. *Shrinkage* moves the probabilities of a leaf
 toward those of its ancestors. A *compact* model can only predict. A *call* has the
 validated arguments of `partial_fit`, and a *state* is the data in a pickle. Rows are
-`finite` if they have no NaN. *Resolved* are the bound, and parameters with values
-instead of "auto" and None.
+`finite` if they have no NaN. *Resolved* parameters, and the bound, have values instead
+of "auto" and None.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ is the split rule of a tree, see `skconftree.bounds`. A *schema* has the names, 
 and categories of the columns. A *cut* is a threshold that a split may use. When a leaf
 is split, its children *inherit* its rows, or statistics of them. The *pool* consists of
 unlabeled rows. *Look-ahead* chooses a split by the subtrees that can be grown below it.
-The *evidence* for a split is an adjusted p-value, and strong if it is below 0.01. A
-bound has *fixed cuts* if the cuts of a leaf must not change; it *counts every row* if
-inherited rows are evidence, and *counts stored rows* if only those that the parent
-stored one by one are.
+A split has *strong evidence* if its adjusted p-value is below 0.01. A bound has *fixed
+cuts* if the cuts of a leaf must not change. Rows *are evidence* if the bound uses them:
+it *counts every row* if it also uses inherited rows, and *counts stored rows* if it
+uses, of these, only those that the parent stored one by one.
 """
 
 import math
@@ -484,8 +484,8 @@ class Plan(NamedTuple):
     def grow(self, data, seed, rows, *, consumes=False, thread_team=None):
         """Grow a tree, prune it and shrink its leaves.
 
-        `rows()` returns the training rows, their classes, and weights or None. If it
-        `consumes` the data, these cannot be used again.
+        `rows()` returns the training rows, their classes, and weights or None.
+        With `consumes`, `data` cannot be used again.
         """
         settings = self.settings
         tree = grow(

@@ -317,7 +317,7 @@ def test_the_error_rate_is_estimated_by_random_rows(numbers, monkeypatch, capsys
     told = capsys.readouterr().out
     assert re.search(rf"(?s)\[1\] 7.*(Nearest|same) .*\n{re.escape(menu)}", told)
     assert re.search(r"About \d+% of the predictions are wrong \(\d+% to \d+%", told)
-    assert re.search(r"judged on ([8-9]|1[0-2]) rows drawn at random, by the", told)
+    assert re.search(r"judged on ([8-9]|1[0-2]) rows drawn at random, as pred", told)
 
 
 def predicted_again(path, model, capsys):

@@ -95,7 +95,9 @@ def test_progress_has_the_number_of_rows(table, model, tmp_path, monkeypatch):
     assert f"2,100 rows of {path} read" in said
 
 
-def test_an_infinite_value_of_parquet_ends_the_predictions(table, model, tmp_path):
+def test_an_infinite_value_of_parquet_ends_the_predictions(
+    table, model, tmp_path, capsys
+):
     path, output = tmp_path / "new.parquet", tmp_path / "out.parquet"
     size = table["size"].to_pylist()
     size[0] = float("inf")
@@ -104,6 +106,7 @@ def test_an_infinite_value_of_parquet_ends_the_predictions(table, model, tmp_pat
         writer.write_table(bad.slice(0, 0))  # a group without rows
         writer.write_table(bad)
     predict(model, path, "--output", output, code=1)
+    assert "row 1, column 'size': infinite or too large" in capsys.readouterr().err
     assert not output.exists()
 
 

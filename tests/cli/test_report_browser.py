@@ -206,11 +206,11 @@ def test_printed_it_is_light_and_open(chromium, page):
 def test_a_box_shows_its_path(chromium, page):
     show(chromium, page, 800)
     node = chromium.find_elements(By.CSS_SELECTOR, ".sct .node")[-1]
-    said = node.find_element(By.CSS_SELECTOR, ".note")
-    assert said.value_of_css_property("visibility") == "hidden"
+    note = node.find_element(By.CSS_SELECTOR, ".note")
+    assert note.value_of_css_property("visibility") == "hidden"
     chromium.execute_script("arguments[0].focus()", node)  # as a tap or a key does
-    assert said.value_of_css_property("visibility") == "visible"
-    told = said.text.replace("\n", " ")
+    assert note.value_of_css_property("visibility") == "visible"
+    told = note.text.replace("\n", " ")
     assert "rows" in told
 
 

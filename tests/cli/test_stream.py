@@ -271,7 +271,7 @@ def test_whole_numbers_are_one_label_however_written(tmp_path, capsys):
     assert main(["stream", str(table), "--target", "kind", "--classes", "1,0"]) == 1
     assert (
         "row 101 has the label '3.0', which is not one of the classes 0, 1; list all "
-        "labels by --classes in the first run"
+        "labels with --classes in the first run"
     ) in capsys.readouterr().err
 
 

@@ -40,6 +40,8 @@ class People:
     change, so that the last one can be withdrawn.
     """
 
+    checks_confidence = True  # whether `estimate_error` validates its confidence
+
     def __init__(self, sequence, folder):
         self.sequence, self.draw = sequence, sequence.draw
         table = sequence.table
@@ -155,8 +157,6 @@ class People:
             )
         require(session.answers() == before, "labels: a refused answer is stored")
 
-    checks_confidence = True
-
     def reopen(self, session):
         """End the process, or close the session; another one continues."""
         before = self.seen(session)
@@ -206,7 +206,7 @@ class People:
 class Evaluation(People):
     """The metric of a fitted model."""
 
-    checks_confidence = False  # the report has that of the evaluator
+    checks_confidence = False  # it is a parameter of the evaluator
 
     def start(self):
         table, draw = self.sequence.table, self.draw
@@ -279,9 +279,9 @@ class Evaluation(People):
         if np.isnan(expected):
             require(np.isnan(report.estimate), "labels: an undefined metric")
             return
+        values = (report.estimate, report.low, report.high)
         require(
-            abs(report.estimate - expected) < EXACT
-            and abs(report.low - expected) < EXACT > abs(report.high - expected),
+            all(abs(value - expected) < EXACT for value in values),
             "labels: a metric of known labels",
             lambda: f"{report}, not {expected}",
         )

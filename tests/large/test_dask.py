@@ -18,7 +18,6 @@ from skconftree.large import _dask, _data, _encoding, _engine, _fit
 from skconftree.tree import _growth
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
-bag = pytest.importorskip("dask.bag", reason="Dask has no bags here")
 dd = pytest.importorskip("dask.dataframe", reason="Dask has no data frames here")
 
 MODELS = [
@@ -137,6 +136,7 @@ def test_a_task_makes_its_part_unless_others_need_it_too():
 
 
 def test_other_collections_of_dask_are_not_tables():
+    bag = pytest.importorskip("dask.bag", reason="Dask has no bags here")
     for other in (dask.delayed(make_frame)(60), bag.from_sequence([1, 2])):
         with pytest.raises(TypeError, match="source must be a path"):
             large.fit(MODELS[0], other, target="y")

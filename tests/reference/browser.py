@@ -1,8 +1,8 @@
-"""A Chromium without a window, for tests of pages.
+"""A headless Chromium for tests of pages.
 
-It is the chromium of the system, if there is one with its chromedriver, or else Qt's,
-from the package PySide6-WebEngine. Qt's has no command line of its own, so that this
-file is also the program that opens it, and chromedriver connects to its port.
+It is the system's chromium if chromedriver is installed too, otherwise that of Qt
+(package PySide6-WebEngine). Qt's has no executable: this file is also the program that
+opens it, and chromedriver connects to its debugging port.
 """
 
 import os
@@ -14,13 +14,13 @@ from contextlib import contextmanager
 
 import pytest
 
-# containers have no sandbox of their own to give, and little shared memory
+# in containers, the sandbox often does not work, and shared memory is small
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage")
 
 
 @contextmanager
 def open_browser():
-    """Give a WebDriver whose browser keeps the messages of its pages."""
+    """Yield a WebDriver that records the console messages of pages."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing")
     options = webdriver.ChromeOptions()
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -57,13 +57,13 @@ def open_browser():
 
 
 def main():
-    """Show pages with Qt, each that a page opens in a window of its own."""
+    """Show pages with Qt; a page that another one opens gets its own window."""
     from PySide6.QtWebEngineCore import QWebEngineProfile, qWebEngineChromiumVersion
     from PySide6.QtWebEngineWidgets import QWebEngineView
     from PySide6.QtWidgets import QApplication
 
     application = QApplication(sys.argv)
-    # chromedriver asks for the version of the browser, and is told that of the program
+    # chromedriver reads the browser's version, for which Qt reports the application's
     application.setApplicationName("Chrome")
     application.setApplicationVersion(qWebEngineChromiumVersion())
     profile = QWebEngineProfile()  # cookies are forgotten

@@ -166,7 +166,7 @@ cdef class Edges:
         cdef int32_t w
         cdef float64_t a, b, left_0, left_1
         cdef float64_t total        # weight of a group
-        cdef float64_t n_alone = 0.0        # number of groups whose target is `singles`
+        cdef float64_t n_alone = 0.0        # number of groups with one hypothesis, of weight 1
         cdef intp_t g, i, j
         if contiguous:
             n = run_length

@@ -241,7 +241,7 @@ class Check:
     def add(self, row, is_wrong, is_random):
         """Add a checked row."""
         if is_random:
-            # from `n_left` rows: number of correct suggestions, then a wrong one?
+            # from `n_left` rows: number of correct suggestions, whether one is wrong
             self.limit.draw(self.n_left, int(not is_wrong), is_wrong)
             self.n_random += 1
         elif is_wrong:
@@ -302,7 +302,6 @@ def check_of(context, confidence, max_error=None):
     n_cached, n_batches, check = context.memory.get(key, (None, 0, None))
     if n_cached != n_rows:
         check, n_batches = None, 0
-        # each time: number of batches before, new rows, those with an initial label
         for n_before, new, start in appended_pools(context):
             new = new[suggestions.is_known[new]]
             if check is None:

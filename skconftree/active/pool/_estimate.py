@@ -64,7 +64,8 @@ class ErrorEstimate(NamedTuple):
                 "of the rows at random."
             )
         return (
-            f"{self.sentence('predictions')}, by the present model in cross-validation."
+            f"{self.sentence('predictions')}, as predicted by the present model in "
+            "cross-validation."
         )
 
     def sentence(self, noun: str) -> str:

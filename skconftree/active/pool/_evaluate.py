@@ -237,7 +237,8 @@ class Evaluation:
 
     def _stated_errors(self, context):
         # Probability that each prediction is wrong, according to the classifier.
-        # last step of a pipeline, and the function of the steps before it
+
+        # last step of a pipeline, and a function that applies the steps before it
         final, transform = final_step(context.estimator)
         if has_leaves(context.estimator) and hasattr(
             getattr(final, "tree_", None), "counts"
@@ -337,7 +338,7 @@ class ModelEvaluator(PoolLearner):
     Rows are drawn at random. Rows whose predictions are doubtful according to the
     classifier are drawn with larger probabilities, and each row counts in inverse
     proportion to its probability. So the estimate is that of all rows of the pool, and
-    the limits hold at every look, even if the probabilities of the classifier are
+    the limits hold at all times, even if the probabilities of the classifier are
     wrong. The labels so far correct these probabilities.
 
     Parameters
@@ -595,7 +596,7 @@ def evaluate(
 ) -> EvaluationReport:
     """Estimate a metric of a fitted classifier on a pool from few labels.
 
-    The confidence limits hold at every look, whatever the predicted probabilities are,
+    The confidence limits hold at all times, whatever the predicted probabilities are,
     so that labeling may stop at any time. Probabilities that tell where the classifier
     errs save labels, compared with rows drawn uniformly.
 

@@ -57,8 +57,169 @@ def _estimator_has(name):
     return check
 
 
-class PredictingMixin:
-    """Mixin of an active learner: predictions of its classifier."""
+@suggests_parameters()  # in the error for an unknown parameter
+@dataclass(eq=False, repr=False)
+class ActiveLearner(ClassifierMixin, PoolLearner):
+    """Pool-based active learner: a classifier that selects the rows to be labeled.
+
+    The learner is fitted to a pool of rows, some or none of which are labeled. `query`
+    selects the rows to label next, `teach` adds labels, and `predict` and similar
+    methods use the classifier fitted to all labels so far. Rows are always identified
+    by their index in the pool.
+
+    The state is a function of the pool, the parameters and the labels in their order.
+    So `query` returns the same rows until labels are taught, `undo` exactly reverts the
+    last call of `teach`, and teaching the same labels again gives the same model. The
+    only exception is :class:`EC2Sampling` with `lazy` and without `pure`, which reuses
+    scores of earlier queries.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any scikit-learn classifier or pipeline. It is cloned and not modified, unless
+        `prefit` is True.
+    strategy : str, SamplingStrategy or callable, default="auto"
+        Query strategy: one of ``"auto"``, ``"random"``, ``"least_confident"``,
+        ``"margin"``, ``"entropy"``, ``"most_likely"``, ``"density"``, ``"diversity"``,
+        ``"k_center"``, ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``,
+        ``"leaf_entropy"``, ``"lts"``, ``"ec2"``, ``"gbs"``, a strategy object, or a
+        function of the fitted classifier and rows that returns scores.
+        ``"most_likely"`` selects the rows most probably of one class, to find as many
+        of them as possible, ``"lts"`` is learning to sample, ``"ec2"`` equivalence
+        class edge cutting, and ``"gbs"`` generalized binary search. ``"leaf_risk"`` and
+        ``"leaf_entropy"`` score the leaves of a tree, by an upper limit of their errors
+        and by their entropy.
+        Until there are labels of two classes, representative rows of the pool are
+        queried by all strategies except ``"random"``.
+    batch_size : int, default=1
+        Default number of rows of a query. Larger batches need fewer fits, but their
+        rows are less informative.
+    refit : {"auto"} or bool, default="auto"
+        Whether the classifier is refitted after each call of `teach` (True) or updated
+        by `partial_fit` (False). ``"auto"`` refits: on few labels, incremental trees
+        are rarely better and often worse.
+    tie_break : {"auto", "random", "leaf", "density"}, default="auto"
+        Which rows of equal score are selected first: random rows, rows of leaves with
+        many rows per label (single trees only), or rows in dense regions. ``"auto"`` is
+        ``"leaf"`` for single trees, otherwise ``"random"``.
+    missing_label : object, default=None
+        Value that marks a missing label, in addition to None and NaN; for example -1,
+        as in scikit-learn's semi-supervised classifiers.
+    classes : array-like, default=None
+        All possible labels; other labels raise an error. None: new labels become
+        classes.
+    embedding : callable, default=None
+        Function of the pool that returns coordinates, by which distances are computed.
+        None standardizes numeric columns and encodes other columns as indicators.
+    neighbors : object with `fit` and `kneighbors`, default=None
+        Neighbor search for densities. None: exact up to 20,000 rows, then among 5,000
+        random rows.
+    prefit : bool, default=False
+        Whether `estimator` is already fitted. It is then used until there are labels of
+        two classes, or updated with ``refit=False``.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random choices, including those of estimators without a
+        `random_state`.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted to the labels so far. Not available before the first label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels seen so far, or `classes`.
+    y_ : ndarray of shape (n_rows,)
+        Labels of the pool, `missing_label` for unlabeled rows.
+    n_labeled_ : int
+        Number of labeled rows.
+    history_ : list of Answer
+        Labels that were taught since `fit`, in order.
+    audit_ : tuple of int
+        Number of wrong predictions for the rows that `run` drew at random to estimate
+        the error rate (audit), each by the classifier of that time, and number of these
+        rows. `estimate_error` estimates the error rate of the current classifier.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the columns, if they have any.
+
+    See Also
+    --------
+    simulate : Compares query strategies on labeled data.
+    StreamActiveLearner : Active learner for data streams.
+
+    Notes
+    -----
+    Skipped rows are queried again when no other row is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from skconftree import ConfidenceTreeClassifier
+    >>> from skconftree.active import ActiveLearner
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = ActiveLearner(ConfidenceTreeClassifier(), random_state=0)
+    >>> learner = learner.fit(X, np.full(150, None))      # no labels
+    >>> for _ in range(30):
+    ...     rows = learner.query()
+    ...     learner = learner.teach(rows, y[rows])
+    >>> learner.n_labeled_, bool(learner.score(X, y) > 0.9)
+    (30, True)
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "strategy": [StrOptions(set(STRATEGIES)), callable, HasMethods(["select"])],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "refit": [StrOptions({"auto"}), "boolean"],
+        "tie_break": [StrOptions({"auto", *TIES})],
+        "missing_label": [object],
+        "classes": ["array-like", None],
+        "embedding": [callable, None],
+        "neighbors": [HasMethods(["fit", "kneighbors"]), None],
+        "prefit": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    estimator: Estimator
+    _: KW_ONLY
+    strategy: str | SamplingStrategy | Callable[..., Any] = "auto"
+    batch_size: int = 1
+    refit: Literal["auto"] | bool = "auto"
+    tie_break: Literal["auto", "random", "leaf", "density"] = "auto"
+    missing_label: object = None
+    classes: ArrayLike | None = None
+    embedding: Callable[..., Any] | None = None
+    neighbors: Any = None
+    prefit: bool = False
+    random_state: Seed = None
+
+    def _check_parameters(self):
+        validate_parameters(self)
+        self._strategy = resolve_strategy(self.strategy)
+        validate_parameters(self._strategy)
+        absent = absence_error(self.estimator, "partial_fit")
+        if self.refit is False and absent is not None:
+            raise InvalidParameterError(
+                "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "
+                f"estimator that has no partial_fit. Got {self.estimator!r}: {absent}"
+            ) from absent
+        # the error for a missing capability suggests one of all strategies
+        check_capabilities(
+            self._strategy,
+            self.estimator,
+            {name: make() for name, make in STRATEGIES.items()},
+        )
+        if self.refit is False:
+            warn_of_drift_detector(self.estimator)
+        if self.tie_break == "leaf" and not has_leaves(self.estimator):
+            raise InvalidParameterError(
+                "The 'tie_break' parameter of ActiveLearner can only be 'leaf' if the "
+                f"estimator is a single tree with apply. Got {self.estimator!r}."
+            )
+
+    def __sklearn_tags__(self):
+        return tags_of_wrapper(super().__sklearn_tags__(), self.estimator)
 
     @available_if(_estimator_has("predict"))
     @names_class
@@ -261,171 +422,6 @@ class PredictingMixin:
             n_rows=n_rows,
             random_state=random_state,
         )
-
-
-@suggests_parameters()  # in the error for an unknown parameter
-@dataclass(eq=False, repr=False)
-class ActiveLearner(PredictingMixin, ClassifierMixin, PoolLearner):
-    """Pool-based active learner: a classifier that selects the rows to be labeled.
-
-    The learner is fitted to a pool of rows, some or none of which are labeled. `query`
-    selects the rows to label next, `teach` adds labels, and `predict` and similar
-    methods use the classifier fitted to all labels so far. Rows are always identified
-    by their index in the pool.
-
-    The state is a function of the pool, the parameters and the labels in their order.
-    So `query` returns the same rows until labels are taught, `undo` exactly reverts the
-    last call of `teach`, and teaching the same labels again gives the same model. The
-    only exception is :class:`EC2Sampling` with `lazy` and without `pure`, which reuses
-    scores of earlier queries.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Any scikit-learn classifier or pipeline. It is cloned and not modified, unless
-        `prefit` is True.
-    strategy : str, SamplingStrategy or callable, default="auto"
-        Query strategy: one of ``"auto"``, ``"random"``, ``"least_confident"``,
-        ``"margin"``, ``"entropy"``, ``"most_likely"``, ``"density"``, ``"diversity"``,
-        ``"k_center"``, ``"vote_entropy"``, ``"expected_error"``, ``"leaf_risk"``,
-        ``"leaf_entropy"``, ``"lts"``, ``"ec2"``, ``"gbs"``, a strategy object, or a
-        function of the fitted classifier and rows that returns scores.
-        ``"most_likely"`` selects the rows most probably of one class, to find as many
-        of them as possible, ``"lts"`` is learning to sample, ``"ec2"`` equivalence
-        class edge cutting, and ``"gbs"`` generalized binary search. ``"leaf_risk"`` and
-        ``"leaf_entropy"`` score the leaves of a tree, by an upper limit of their errors
-        and by their entropy.
-        Until there are labels of two classes, representative rows of the pool are
-        queried by all strategies except ``"random"``.
-    batch_size : int, default=1
-        Default number of rows of a query. Larger batches need fewer fits, but their
-        rows are less informative.
-    refit : {"auto"} or bool, default="auto"
-        Whether the classifier is refitted after each call of `teach` (True) or updated
-        by `partial_fit` (False). ``"auto"`` refits: on few labels, incremental trees
-        are rarely better and often worse.
-    tie_break : {"auto", "random", "leaf", "density"}, default="auto"
-        Which rows of equal score are selected first: random rows, rows of leaves with
-        many rows per label (single trees only), or rows in dense regions. ``"auto"`` is
-        ``"leaf"`` for single trees, otherwise ``"random"``.
-    missing_label : object, default=None
-        Value that marks a missing label, in addition to None and NaN; for example -1,
-        as in scikit-learn's semi-supervised classifiers.
-    classes : array-like, default=None
-        All possible labels; other labels raise an error. None: new labels become
-        classes.
-    embedding : callable, default=None
-        Function of the pool that returns coordinates, by which distances are computed.
-        None standardizes numeric columns and encodes other columns as indicators.
-    neighbors : object with `fit` and `kneighbors`, default=None
-        Neighbor search for densities. None: exact up to 20,000 rows, then among 5,000
-        random rows.
-    prefit : bool, default=False
-        Whether `estimator` is already fitted. It is then used until there are labels of
-        two classes, or updated with ``refit=False``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random choices, including those of estimators without a
-        `random_state`.
-
-    Attributes
-    ----------
-    estimator_ : classifier
-        Fitted to the labels so far. Not available before the first label.
-    classes_ : ndarray of shape (n_classes,)
-        Labels seen so far, or `classes`.
-    y_ : ndarray of shape (n_rows,)
-        Labels of the pool, `missing_label` for unlabeled rows.
-    n_labeled_ : int
-        Number of labeled rows.
-    history_ : list of Answer
-        Labels that were taught since `fit`, in order.
-    audit_ : tuple of int
-        Number of wrong predictions for the rows that `run` drew at random to estimate
-        the error rate (audit), each by the classifier of that time, and number of these
-        rows. `estimate_error` estimates the error rate of the current classifier.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the columns, if they have any.
-
-    See Also
-    --------
-    simulate : Compares query strategies on labeled data.
-    StreamActiveLearner : Active learner for data streams.
-
-    Notes
-    -----
-    Skipped rows are queried again when no other row is left.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> from skconftree import ConfidenceTreeClassifier
-    >>> from skconftree.active import ActiveLearner
-    >>> X, y = load_iris(return_X_y=True)
-    >>> learner = ActiveLearner(ConfidenceTreeClassifier(), random_state=0)
-    >>> learner = learner.fit(X, np.full(150, None))      # no labels
-    >>> for _ in range(30):
-    ...     rows = learner.query()
-    ...     learner = learner.teach(rows, y[rows])
-    >>> learner.n_labeled_, bool(learner.score(X, y) > 0.9)
-    (30, True)
-    """
-
-    _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"])],
-        "strategy": [StrOptions(set(STRATEGIES)), callable, HasMethods(["select"])],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "refit": [StrOptions({"auto"}), "boolean"],
-        "tie_break": [StrOptions({"auto", *TIES})],
-        "missing_label": [object],
-        "classes": ["array-like", None],
-        "embedding": [callable, None],
-        "neighbors": [HasMethods(["fit", "kneighbors"]), None],
-        "prefit": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    estimator: Estimator
-    _: KW_ONLY
-    strategy: str | SamplingStrategy | Callable[..., Any] = "auto"
-    batch_size: int = 1
-    refit: Literal["auto"] | bool = "auto"
-    tie_break: Literal["auto", "random", "leaf", "density"] = "auto"
-    missing_label: object = None
-    classes: ArrayLike | None = None
-    embedding: Callable[..., Any] | None = None
-    neighbors: Any = None
-    prefit: bool = False
-    random_state: Seed = None
-
-    def _check_parameters(self):
-        validate_parameters(self)
-        self._strategy = resolve_strategy(self.strategy)
-        validate_parameters(self._strategy)
-        absent = absence_error(self.estimator, "partial_fit")
-        if self.refit is False and absent is not None:
-            raise InvalidParameterError(
-                "The 'refit' parameter of ActiveLearner must be True or 'auto' with an "
-                f"estimator that has no partial_fit. Got {self.estimator!r}: {absent}"
-            ) from absent
-        # the error for a missing capability suggests one of all strategies
-        check_capabilities(
-            self._strategy,
-            self.estimator,
-            {name: make() for name, make in STRATEGIES.items()},
-        )
-        if self.refit is False:
-            warn_of_drift_detector(self.estimator)
-        if self.tie_break == "leaf" and not has_leaves(self.estimator):
-            raise InvalidParameterError(
-                "The 'tie_break' parameter of ActiveLearner can only be 'leaf' if the "
-                f"estimator is a single tree with apply. Got {self.estimator!r}."
-            )
-
-    def __sklearn_tags__(self):
-        return tags_of_wrapper(super().__sklearn_tags__(), self.estimator)
 
 
 def query_once(

@@ -327,8 +327,8 @@ class MetricLimits:
         factors = 1.0 + FRACTIONS.reshape(-1, 1, 1, 1, 1) * (shares - 1.0)
         growth = (chances * np.log(np.maximum(factors, 1e-12))).sum(axis=(1, 4))
         growth = np.maximum(growth.max(axis=0), 1e-12)
-        # growth is about quadratic in the distance of a ratio, thus `cost` proportional
-        # to the width of the confidence interval after equal numbers of labels
+        # growth is about quadratic in the distance of a ratio, so that `cost` is about
+        # proportional to the width of the confidence interval after as many labels
         distance = np.abs(ratios - center)[:, None]
         cost = np.where(gaps > 0.0, distance / np.sqrt(growth), 0.0).sum(axis=0)
         best = weights[np.flatnonzero(cost <= cost.min() * (1.0 + 1e-9))[0]]

@@ -1,4 +1,4 @@
-"""Labels of a pool: the base class of learners that sessions take.
+"""Base class of `ActiveLearner` and `ModelEvaluator`: a pool and its labels.
 
 Updates are atomic (`../_transaction.py`): methods decorated by `reads_consistent` first
 complete or revert an interrupted update. The *pool* is the table of unlabeled and
@@ -51,11 +51,12 @@ class PoolLearner(
     VersionedState,
     BaseEstimator,
 ):
-    """Base class of what a session takes: a pool, its labels, and queries of more.
+    """Base class of learners with a pool, its labels, and queries of further labels.
 
     Derived classes set `_strategy` in `_check_parameters`, and have the parameters
-    `estimator`, `classes`, `missing_label` and `random_state`. The parameters of
-    :class:`ActiveLearner` that they do not have, have its default values.
+    `estimator`, `classes`, `missing_label` and `random_state`. The class attributes
+    below are the defaults of :class:`ActiveLearner`, for classes without these
+    parameters.
     """
 
     batch_size = 1

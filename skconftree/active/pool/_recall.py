@@ -29,7 +29,7 @@ from sklearn.model_selection import StratifiedKFold
 from ..._compat import Interval
 from ...utils._parameter_names import did_you_mean
 from ...utils._warnings import warn
-from .._journal import is_label
+from .._journal import is_label, plain_classes
 from .._labels import take
 from .._stopping import StoppingRule
 
@@ -292,7 +292,7 @@ def check_positive(context, positive):
     known = context.classes.tolist()
     if positive in known:
         return
-    if not is_label(positive.item() if isinstance(positive, np.generic) else positive):
+    if not is_label(*plain_classes([positive])):
         raise ValueError(
             "positive must be a label: a string, a boolean or a finite number. Got "
             f"{positive!r}."
@@ -345,8 +345,8 @@ def limit_of(context, positive, confidence):
 def appended_pools(context):
     """Yield the original rows of a pool, then those that were appended each time.
 
-    With them the number of batches before, and the rows with an initial label. Skipped
-    rows are left out.
+    Each element has the number of batches before, the rows, and those of them with an
+    initial label. Skipped rows are left out.
     """
     is_start, in_pool = context.codes >= 0, context.codes >= 0
     in_pool[context.candidates] = True

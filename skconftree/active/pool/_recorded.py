@@ -45,9 +45,9 @@ class LearnerView:
     def __init__(self, learner):
         self._learner = learner
 
-    # The learner, after an interrupted update has been completed or reverted.
     @property
     def _consistent(self):
+        """The learner, after an interrupted update was completed or reverted."""
         if not self._learner._is_consistent():
             self._learner._recover_locked()
         return self._learner

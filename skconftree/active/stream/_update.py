@@ -51,14 +51,15 @@ class StreamUpdates(Transactional):
     update is recorded first, so that an interrupted call can be completed, or dropped
     if nothing was learned. Any other model is copied first.
 
-    `_n_taught` is the number of labels that were passed to the learner, `_pending` has
-    a mask of the queried labels that were not, and `_unqueried` is the last row if its
-    label was not queried. `_stored_batches` are rows before there is a model.
+    `_n_taught` is the number of labels that were passed to the learner. `_pending` has
+    an element for each queried label that was not: whether it was queried at random.
+    `_unqueried` is the last row if its label was not queried. `_stored_batches` are
+    rows before there is a model.
     """
 
     _pending_update = None
 
-    # `Transactional` calls `_recover` before each call of a method.
+    # `reads_consistent` calls `_recover` if this is False; methods that learn call it.
     def _is_consistent(self):
         return self._pending_update is None
 

@@ -70,10 +70,11 @@ cdef inline float64_t poisson(const Poisson* counts, intp_t row) noexcept nogil:
 def run_step(model, list tasks, thread_team, n_learned):
     """Train all trees of a forest on a step.
 
-    `model` is the forest. Each task has the arguments of `learn_step` for some of the
-    trees; the threads of `thread_team` share the tasks. When all trees have learned the
-    step, `n_learned` is added to the number of rows that the forest has learned. Returns
-    the first exception that a signal handler raised, or None.
+    `model` is that of the forest; its `trees` are the models of single trees. Each task has
+    the arguments of `learn_step` for some of the trees; the threads of `thread_team` share
+    the tasks. When all trees have learned the step, `n_learned` is added to the number of
+    rows that the forest has learned. Returns the first exception that a signal handler
+    raised, or None.
     """
     cdef Grower grower
     cdef intp_t n_reserved = 0

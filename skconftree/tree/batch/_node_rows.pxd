@@ -95,7 +95,7 @@ cdef class NodeRows:
         intp_t unknown, bint multiway, intp_t start, intp_t end,
     ) noexcept nogil
     # Divide all arrays of a node whose rows have been marked by a split on `feature`; the other
-    # features that its children need are listed. `scratch` has 8 bytes per row, and for one more.
+    # features that its children need are listed. `scratch` has 8 bytes for each row, and 8 more.
     cdef void partition(
         self, intp_t feature, const int32_t* features, intp_t n_features,
         intp_t start, intp_t end, void* scratch,

@@ -208,7 +208,7 @@ cdef class NodeRows:
         intp_t start, intp_t end, void* scratch,
     ) noexcept nogil:
         # Divide the arrays of a node after its rows have been marked. The children need the
-        # listed features only. `scratch` has 8 bytes for each row, and for one more.
+        # listed features only. `scratch` has 8 bytes for each row, and 8 more.
         cdef bint by_rows = self.set_sides(features, n_features, start, end)
         cdef intp_t j
         for j in range(n_features):

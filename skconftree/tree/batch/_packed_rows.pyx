@@ -360,8 +360,8 @@ cdef class CodeTally:
     ) noexcept nogil:
         cdef intp_t k
         for k in range(self.n_counted):
-            if self.counted_features[k] == feature:  # -1: already walked
-                self.counted_features[k] = -1
+            if self.counted_features[k] == feature:
+                self.counted_features[k] = -1       # walked
                 return _walk(self, k + 1, scan, n_levels, total)
         return -1
 

@@ -15,8 +15,9 @@ cdef class RootStats:
 
     The defaults are those of an incrementally trained tree. `distinct` is the weight of
     each row if repeated rows do not count as evidence. These weights are integer multiples
-    of 2**-20, so that sums do not depend on their order, and 0 for unlabeled rows. The
-    pool is the unlabeled rows. `_node.pxd` describes the other arguments.
+    of 2**-20, so that sums do not depend on their order, and 0 for unlabeled rows.
+    `has_pool`: the weight of a node includes unlabeled rows, or is its volume. `_node.pxd`
+    describes the other arguments.
     """
 
     def __init__(

@@ -1,13 +1,14 @@
 """Scans that emit the candidate splits of a feature in blocks; sources of rows.
 
-A source gives the rows of a node, one feature at a time. A walk over a feature reads its values
-in ascending order and emits the candidate splits: it writes their class counts on the left, or
-sums over the classes of phi(count), a function of the criterion, into arrays, which are passed
-to a reader in blocks. An entry of the sorted rows is (row << 1) | new, where new = 1 if the value
-differs from that of the previous entry. A level is a distinct value, a cut a candidate
-threshold; its position is the number of rows, or the largest level, on the left. The pool is the
-unlabeled rows. K is the number of classes. A scan is additive if it emits sums of phi; repeats are
-the copies that the integer weight (`count`) of a row stands for. See _scan.pxd.
+A source gives the rows of a node, one feature at a time. A walk over a feature reads its values in
+ascending order and emits the candidate splits: it writes their class counts on the left, or sums
+over the classes of phi(count), a function of the criterion, into arrays, which are passed to a
+reader in blocks. An entry of the sorted rows is (row << 1) | new, where new = 1 if the value
+differs from that of the previous entry. A level is a distinct value, a cut a candidate threshold;
+its position is the number of rows, or the largest level, on the left. The field `pool_left` is the
+weight on the left with unlabeled rows; the local variable of this name has the unlabeled rows
+only. K is the number of classes. A scan is additive if it emits sums of phi; repeats are the
+copies that the integer weight (`count`) of a row stands for. See _scan.pxd.
 """
 
 from libc.math cimport NAN

@@ -1,9 +1,9 @@
 """Growth of a tree that monitors its errors and replaces subtrees after a concept drift.
 
-A challenger is a tree that is trained on the rows of a node and may replace the subtree below
-it. Tests are sequential, by betting against the null hypothesis: the statistic (a test martingale)
-of each test, or bet, is called its wealth, and a large wealth is evidence against the hypothesis.
-At a checkpoint, after a fixed number of rows, exceptions of earlier rows are raised.
+A challenger is a tree that is trained on the rows of a node and may replace the subtree below it.
+Tests are sequential, by betting against the null hypothesis: the statistic of each test, or bet,
+is called its wealth, and a large wealth is evidence against the hypothesis. At a checkpoint, after
+a fixed number of rows, exceptions of earlier rows are raised.
 """
 
 cimport cython
@@ -41,12 +41,12 @@ cdef enum Change:
 #
 # It has the class counts of the rows since the node was made, which show whether the
 # parent's split is still valid, and a test for a rise of the errors below the node. The
-# test is a CUSUM, written as testing by betting. Its statistic, called the wealth, is at least
-# 1. Each row multiplies it by the likelihood ratio of the row's outcome (wrong or right): the
-# likelihood at an error rate somewhat above the past rate of the node, divided by that at the
-# past rate. A wealth of WARNING_WEALTH is a warning. Without a change there is on average at
-# most one warning in that many rows. A false warning only costs time: a replacement requires
-# stronger evidence, see `Challenger`.
+# test is a CUSUM, written as testing by betting. Each row raises its statistic, the
+# wealth, to at least 1, and then multiplies it by the likelihood ratio of the row's
+# outcome (wrong or right): the likelihood at an error rate somewhat above the past rate
+# of the node, divided by that at the past rate. A wealth of WARNING_WEALTH is a warning.
+# Without a change there is on average at most one warning in that many rows. A false
+# warning only costs time: a replacement requires stronger evidence, see `Challenger`.
 #
 # Each challenger of a tree has a slot, a number from 0 on, which is free again when the challenger
 # ends. A set of challengers is a bit mask of their slots.
@@ -525,7 +525,7 @@ cdef class Challenger:
     cdef float64_t gain             # log wealth of the bet that it is more accurate,
     cdef float64_t rise             # that the errors at the node have risen,
     cdef float64_t loss             # and that it is less accurate
-    cdef float64_t past_error_rate      # of the subtree before the challenger was started
+    cdef float64_t past_error_rate      # upper limit of the rate before the challenger was started
     cdef float64_t recent_error_rate    # of the subtree, a moving average
     cdef float64_t n_won            # recent rows that only the challenger, and only the
     cdef float64_t n_lost           # subtree, predicted correctly
@@ -644,8 +644,8 @@ cdef enum:
 # second tree learns the rows of this node and bets that it is more accurate
 # (`Challenger`). If it succeeds, it replaces the subtree, and the node keeps its id; if it
 # does not succeed in time, it is discarded. A false warning therefore costs only time.
-# The probability that a subtree is ever replaced by a tree that is not more accurate is
-# at most delta per node, for any number of challengers.
+# While the errors at a node do not rise, the probability that its subtree is ever replaced
+# by a tree that is not more accurate is at most delta, for any number of challengers.
 #
 # A node below a challenger's node gets no challenger, and the number of challengers is
 # limited. The node may be a leaf, whose statistics are then replaced. Removed nodes stay
@@ -773,8 +773,7 @@ cdef class LocalGrower(MonitoredGrower):
         last.next = challenger
 
     cdef Grower _grower_at(self, Tree tree, intp_t node, int64_t serial):
-        # A grower for a challenger, without leaves.
-        # a hash; seeds have 62 bits
+        # A grower for a challenger, without leaves. Its seed is a hash of 62 bits.
         seed = mix(<uint64_t> self.recipe.seed ^ mix(GOLDEN ^ <uint64_t> serial)) >> 2
         cdef Grower grower = self.make_second_grower(tree, seed, MAX_SLOTS_WITH_LIMIT)
         grower.depth_above = self.tree.depth[node]  # for limits of the depth

@@ -1,15 +1,16 @@
 """Row-by-row training (growth) of a tree within a memory limit.
 
 The memory of a leaf is the form in which it stores the statistics of its rows; evidence is what
-the split rule (bound) uses of them. The pool is the unlabeled rows (`X_pool`). Codes are the
-integers of categories; an outcome of a split is the index of a child. A recipe has the arguments
-from which a grower is made, a state is the data in a pickle. At a checkpoint, after a fixed number
-of rows, the memory limit is enforced and stored exceptions are raised. Before the rows up to the
-next checkpoint, memory is reserved; it is released if an allocation fails in the middle of a row.
-A monitored tree detects concept drift; challengers are trees that may replace its subtrees. A bare
-leaf has released its statistics. A policy has the settings that the leaves share. With shrinkage,
-probabilities are shrunk toward those of the ancestors. In a forest, a leaf draws a subset of the
-features when it is created, and has a policy of its own for them. See _grower.pxd.
+the split rule (bound) uses of them. The pool is the unlabeled rows (`X_pool`); a field `pool` is a
+weight that includes them, or a volume. Codes are the integers of categories; an outcome of a split
+is the index of a child. A recipe has the arguments from which a grower is made, a state is the
+data in a pickle. At a checkpoint, after a fixed number of rows, the memory limit is enforced and
+stored exceptions are raised. Before the rows up to the next checkpoint, memory is reserved; it is
+released if an allocation fails in the middle of a row. A monitored tree detects concept drift;
+challengers are trees that may replace its subtrees. A bare leaf has released its statistics. A
+policy has the settings that the leaves share. With shrinkage, probabilities are shrunk toward
+those of the ancestors. In a forest, a leaf draws a subset of the features when it is created, and
+has a policy of its own for them. See _grower.pxd.
 """
 
 import numpy as np

@@ -160,7 +160,7 @@ def test_a_sentence():
     text = str(ErrorEstimate(0.231, 0.158, 0.314, 123, 0.95))
     assert text == (
         "About 23% of the predictions are wrong (16% to 31%, with 95% confidence), "
-        "judged on 123 rows drawn at random, by the present model in "
+        "judged on 123 rows drawn at random, as predicted by the present model in "
         "cross-validation."
     )
     assert "on 1 row drawn" in str(ErrorEstimate(0.0, 0.0, 0.99, 1, 0.999))
